@@ -1,0 +1,61 @@
+# Needs make and a Python of 3.11 or newer; everything else goes into .venv.
+# Another interpreter: make PYTHON=python3.13 test
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+# pyright would ask for its newest release at every start.
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+
+.PHONY: help demo test lint types format record bench lock clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(STAMP) ## run the main job offline: edit an agent's history and prove what was sent
+	@$(BIN)/kedi-compile demo
+
+test: lint types ## format check, lint, types, tests
+	$(BIN)/pytest -n 2 --dist worksteal
+
+lint: $(STAMP) ## format check and lint
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+
+types: $(STAMP) ## mypy on everything, pyright on what users import
+	$(BIN)/mypy
+	$(BIN)/pyright --pythonpath $(BIN)/python
+
+format: $(STAMP) ## format the sources and fix what ruff can fix
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+record: $(STAMP) ## record the cassettes of the tests marked vcr again
+	$(BIN)/pytest -m vcr --record-mode=rewrite
+
+bench: $(STAMP) ## measure the table of ratios
+	$(BIN)/python -m benchmarks
+
+# Run it with the oldest Python supported: some packages are only needed there.
+lock: ## resolve every dependency afresh and write constraints.txt
+	rm -rf build/lock
+	$(PYTHON) -m venv build/lock
+	build/lock/bin/python -m pip --disable-pip-version-check --quiet install '.[all,bench,dev]'
+	{ echo '# Written by `make lock`; every version that make installs.'; \
+	  build/lock/bin/python -m pip freeze --exclude kedi-compile; } > build/constraints.txt
+	mv build/constraints.txt constraints.txt
+	rm -rf build/lock
+
+clean: ## remove the environment, caches and built files
+	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# hatchling comes first and is used as installed: a build environment of pip's own would ignore the constraints.
+$(STAMP): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) install -c constraints.txt hatchling editables
+	$(PIP) install -c constraints.txt --no-build-isolation -e '.[all,bench,dev]'
+	@touch $@
