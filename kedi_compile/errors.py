@@ -1,0 +1,88 @@
+"""Every exception and warning of the package, and the facts they carry.
+
+    KediError
+    ├── HistoryConfigurationError (also ValueError)   an adapter or scope that can never work as configured
+    └── HistoryProcessingError                        a callback, predicate or copy failed; nothing was sent
+        └── HistoryProcessingValidationError          an edit broke a rule; nothing was sent
+
+    HistoryProcessingWarning (UserWarning)
+    ├── HistoryPrefixWarning                          a processor may change earlier history
+    └── HistoryProtectedWarning                       a processor could free nothing
+
+Each message says what is wrong, where, and what would be right; the same facts are attributes. This file imports
+nothing of the package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One broken rule of an edit.
+
+    `groups` and `entries` are 0-based indices into `ctx.groups` and `ctx.messages`; for a message the callback
+    added, `entries` is empty and `detail` names its position in the returned list. `tool_call_id` is set where one
+    call or result is to blame. Source: History specification, Editing Boundaries.
+    """
+
+    rule: str
+    detail: str
+    groups: tuple[int, ...] = ()
+    entries: tuple[int, ...] = ()
+    tool_call_id: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.detail}"
+
+
+class KediError(Exception):
+    """The base of every error this package raises on purpose."""
+
+
+class HistoryConfigurationError(KediError, ValueError):
+    """An adapter was configured in a way that can never work; raised before any model I/O."""
+
+
+class HistoryProcessingError(KediError):
+    """A history callback, its condition, or a copy of the history failed, so nothing was sent.
+
+    `__cause__` is the original exception where there is one.
+    """
+
+
+class HistoryProcessingValidationError(HistoryProcessingError):
+    """An edited history broke at least one rule, so nothing was sent.
+
+    `violations` lists every broken rule in the order the rules are checked; `rule` is the first one's name.
+    """
+
+    def __init__(self, violations: Iterable[Violation]) -> None:
+        self.violations = tuple(violations)
+        lines = [f"  {violation}" for violation in self.violations]
+        count = len(lines)
+        head = f"The edited history breaks {count} rule{'s' if count != 1 else ''}; nothing was sent"
+        super().__init__("\n".join([head, *lines]))
+
+    @property
+    def rule(self) -> str:
+        """The name of the first broken rule."""
+        return self.violations[0].rule
+
+    def __reduce__(self) -> tuple[type[HistoryProcessingValidationError], tuple[tuple[Violation, ...]]]:
+        # The default would hand the finished message to `__init__`, so an error could not cross a process.
+        return type(self), (self.violations,)
+
+
+class HistoryProcessingWarning(UserWarning):
+    """The base of the warnings about history processing."""
+
+
+class HistoryPrefixWarning(HistoryProcessingWarning):
+    """A configured processor may change earlier history and so reduce prefix-cache reuse."""
+
+
+class HistoryProtectedWarning(HistoryProcessingWarning):
+    """A processor asked to keep less but could free nothing, because every closed group is protected."""
