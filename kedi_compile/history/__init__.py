@@ -1,0 +1,1 @@
+"""Editing one request's history: groups, protection, callbacks, rules, and the flow that proves an edit."""

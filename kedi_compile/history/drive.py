@@ -1,0 +1,139 @@
+"""Answers the questions of `flow.py`: awaits, or runs user functions in worker threads, or inline.
+
+The rule on an async path: a synchronous processor runs in a worker thread with the caller's context variables, and is
+abandoned when the request is cancelled, so its late result is discarded; a condition, which is asked on every request
+and only reads a few numbers, runs on the event loop. On a sync path functions run inline, and coroutines in a loop of
+their own, in another thread if this one is already running a loop. Calling the same configured adapter from inside its
+own callback raises. Source: History specification, Callback Contract and Atomic Groups.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import inspect
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import anyio
+import anyio.lowlevel
+import anyio.to_thread
+
+from kedi_compile.errors import HistoryProcessingError
+from kedi_compile.history.flow import Call, Flow, Outcome
+
+MessageT = TypeVar("MessageT")
+
+_active: contextvars.ContextVar[frozenset[int]] = contextvars.ContextVar("kedi_active_processors", default=frozenset())
+"""The owners whose callbacks are running in this context."""
+
+
+async def drive(flow: Flow[MessageT], owner: object) -> Outcome[MessageT]:
+    """Run a flow to its end on the current event loop; `owner` is the configured adapter."""
+    with _no_recursion(owner):
+        try:
+            call = next(flow)
+            while True:
+                call = flow.send(await _answer(call, owner))
+        except StopIteration as done:
+            outcome: Outcome[MessageT] = done.value
+    await anyio.lowlevel.checkpoint()  # a cancel that came while the callback ran must win over the edit
+    return outcome
+
+
+def drive_sync(flow: Flow[MessageT], owner: object) -> Outcome[MessageT]:
+    """Run a flow to its end on a synchronous path, also inside a running event loop."""
+    with _no_recursion(owner):
+        try:
+            call = next(flow)
+            while True:
+                call = flow.send(_answer_sync(call, owner))
+        except StopIteration as done:
+            outcome: Outcome[MessageT] = done.value
+            return outcome
+
+
+async def _answer(call: Call, owner: object) -> object:
+    with _wrapping(call), _running(owner):
+        if call.role == "condition" or _is_async(call.function):
+            value = call.function(call.argument)
+        else:
+            value = await anyio.to_thread.run_sync(_caught, call.function, call.argument, abandon_on_cancel=True)
+            value = _released(value)
+        return await value if inspect.isawaitable(value) else value
+
+
+def _answer_sync(call: Call, owner: object) -> object:
+    with _wrapping(call), _running(owner):
+        value = call.function(call.argument)
+        return _run_to_end(value) if inspect.isawaitable(value) else value
+
+
+class _Raised:
+    """An exception on its way out of a worker thread, so that one raised by the thread machinery stays apart."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+
+def _caught(function: Callable[[Any], Any], argument: object) -> object:
+    try:
+        return function(argument)
+    except StopIteration as error:
+        return _Raised(error)  # a future refuses to carry a StopIteration
+
+
+def _released(value: object) -> Any:
+    if isinstance(value, _Raised):
+        raise value.error
+    return value
+
+
+def _run_to_end(awaitable: Awaitable[Any]) -> object:
+    async def finish() -> object:
+        return await awaitable
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(finish())
+    context = contextvars.copy_context()
+    with ThreadPoolExecutor(1, thread_name_prefix="kedi-callback") as pool:
+        return pool.submit(context.run, asyncio.run, finish()).result()
+
+
+@contextmanager
+def _wrapping(call: Call) -> Iterator[None]:
+    """Turn what a user function raises into a `HistoryProcessingError`; cancellation passes."""
+    name = "history_processor" if call.role == "processor" else "history_processor_condition"
+    try:
+        yield
+    except Exception as error:
+        msg = f"`{name}` raised {type(error).__name__}: {error}"
+        raise HistoryProcessingError(msg) from error
+
+
+@contextmanager
+def _running(owner: object) -> Iterator[None]:
+    token = _active.set(_active.get() | {id(owner)})
+    try:
+        yield
+    finally:
+        _active.reset(token)
+
+
+@contextmanager
+def _no_recursion(owner: object) -> Iterator[None]:
+    if id(owner) in _active.get():
+        msg = (
+            "A history processor called the adapter it belongs to; nothing was sent. "
+            "Use an agent or model without this adapter, for example for a summary"
+        )
+        raise HistoryProcessingError(msg)
+    yield
+
+
+def _is_async(function: Callable[[Any], Any]) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)

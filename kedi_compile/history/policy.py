@@ -1,0 +1,60 @@
+"""How history is processed, as one frozen value checked when it is made.
+
+Defaults, and what each option means, are the adapters' public keywords. Source: History specification, Native
+Configuration and Conditional Processing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, get_args
+
+from kedi_compile.errors import HistoryConfigurationError
+from kedi_compile.history.context import HistoryProcessorCallback, HistoryProcessorCondition
+from kedi_compile.history.reasoning import BoundReasoning, ReasoningProtection, binds_reasoning
+
+MessageT = TypeVar("MessageT")
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryPolicy(Generic[MessageT]):
+    """The processor, its condition, and how tokens and reasoning are treated.
+
+    Raises:
+        HistoryConfigurationError: a condition without a processor, something not callable, or an unknown choice.
+    """
+
+    processor: HistoryProcessorCallback[MessageT] | None = None
+    condition: HistoryProcessorCondition | None = None
+    token_counter: Callable[[MessageT], int] | None = None
+    reasoning_protection: ReasoningProtection = "always"
+    bound_reasoning: BoundReasoning | None = None
+
+    def __post_init__(self) -> None:
+        _check_callable("history_processor", self.processor)
+        _check_callable("history_processor_condition", self.condition)
+        _check_callable("token_counter", self.token_counter)
+        _check_choice("reasoning_protection", self.reasoning_protection, get_args(ReasoningProtection))
+        _check_choice("bound_reasoning", self.bound_reasoning, (None, *get_args(BoundReasoning)))
+        if self.condition is not None and self.processor is None:
+            msg = "`history_processor_condition` is set without a `history_processor`; a condition alone does nothing"
+            raise HistoryConfigurationError(msg)
+
+    def binding_for(self, model_names: tuple[str, ...]) -> BoundReasoning | None:
+        """Return how bound reasoning is treated for a request that any of these models may serve."""
+        if self.bound_reasoning is not None:
+            return self.bound_reasoning
+        return "refuse" if binds_reasoning(model_names) else None
+
+
+def _check_callable(name: str, value: Any) -> None:
+    if value is not None and not callable(value):
+        msg = f"`{name}` is {value!r}; it must be callable or None, and a reference, not a call's result"
+        raise HistoryConfigurationError(msg)
+
+
+def _check_choice(name: str, value: object, choices: tuple[object, ...]) -> None:
+    if value not in choices:
+        msg = f"`{name}` is {value!r}; it must be one of {', '.join(map(repr, choices))}"
+        raise HistoryConfigurationError(msg)

@@ -1,0 +1,187 @@
+"""What a callback returned, understood: which entries came back, in which order, and what is new.
+
+The rule: a returned object that is one of the handed-out copies is that entry, changed or not; an object that equals
+an entry is that entry too, if its whole group came back; every other native message is new. Texts alone never
+identify anything. Judging what is understood here is the business of `rules.py`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Generic, NoReturn, TypeVar
+
+from kedi_compile.dialect import TextFlaw
+from kedi_compile.errors import HistoryProcessingValidationError, Violation
+from kedi_compile.history.detached import DetachedMessages
+from kedi_compile.history.revision import Revision
+
+MessageT = TypeVar("MessageT")
+
+
+@dataclass(frozen=True, slots=True)
+class Kept(Generic[MessageT]):
+    """An entry of the history that came back; `altered` if it is no longer what it was."""
+
+    entry: int
+    altered: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Added(Generic[MessageT]):
+    """A message the callback added; `flaw` says why it is not an acceptable text message."""
+
+    message: MessageT
+    flaw: TextFlaw | None
+
+
+Item = Kept[MessageT] | Added[MessageT]
+
+
+@dataclass(frozen=True)
+class Proposal(Generic[MessageT]):
+    """A returned history over the revision it edits; positions are 0-based into the returned list."""
+
+    revision: Revision[MessageT]
+    items: tuple[Item[MessageT], ...]
+
+    @cached_property
+    def is_noop(self) -> bool:
+        """Whether every entry came back unchanged and in place, and nothing else."""
+        return len(self.items) == len(self.revision.messages) and self.first_change == len(self.items)
+
+    @cached_property
+    def first_change(self) -> int:
+        """The first position at which the returned list differs from the history."""
+        for position, item in enumerate(self.items):
+            if not isinstance(item, Kept) or item.altered or item.entry != position:
+                return position
+        return len(self.items)
+
+    @cached_property
+    def kept(self) -> tuple[tuple[int, Kept[MessageT]], ...]:
+        """The entries that came back, with their positions, in the returned order."""
+        return tuple((place, item) for place, item in enumerate(self.items) if isinstance(item, Kept))
+
+    @cached_property
+    def added(self) -> tuple[tuple[int, Added[MessageT]], ...]:
+        """The new messages with their positions."""
+        return tuple((place, item) for place, item in enumerate(self.items) if isinstance(item, Added))
+
+    @cached_property
+    def positions(self) -> dict[int, list[int]]:
+        """The positions of each entry that came back; more than one if it was duplicated."""
+        out: dict[int, list[int]] = defaultdict(list)
+        for position, item in self.kept:
+            out[item.entry].append(position)
+        return dict(out)
+
+    @cached_property
+    def group_of(self) -> list[int]:
+        """The group index of each entry."""
+        spans = self.revision.spans
+        return [index for index, span in enumerate(spans) for _ in range(span.start, span.end)]
+
+
+def read_proposal(
+    returned: object, handed_out: DetachedMessages[MessageT], revision: Revision[MessageT]
+) -> Proposal[MessageT]:
+    """Understand what a callback returned.
+
+    Raises:
+        HistoryProcessingValidationError: it is not a non-empty sequence of native messages.
+    """
+    messages = _native_sequence(returned, handed_out, revision)
+    if returned is handed_out:
+        return Proposal(revision, tuple(_untouched(handed_out, revision)))
+    return Proposal(revision, tuple(_match(messages, handed_out, revision)))
+
+
+def _native_sequence(
+    returned: object, handed_out: DetachedMessages[MessageT], revision: Revision[MessageT]
+) -> Sequence[MessageT]:
+    if returned is handed_out:
+        return handed_out
+    if not isinstance(returned, Sequence) or isinstance(returned, (str, bytes, bytearray)):
+        kind = type(returned).__name__
+        _refuse("not_native", f"The callback returned {kind}; return a list or tuple of native messages")
+    if not returned:
+        _refuse("empty_result", "The callback returned an empty history; the current request at least must stay")
+    is_native = revision.dialect.is_native
+    strangers = [index for index, message in enumerate(returned) if not is_native(message)]
+    if strangers:
+        kinds = ", ".join(f"{index} is {type(returned[index]).__name__}" for index in strangers[:5])
+        name = revision.dialect.adapter_shortname
+        _refuse("not_native", f"Returned items are not native messages of the {name} adapter: {kinds}")
+    return list(returned)
+
+
+def _refuse(rule: str, detail: str) -> NoReturn:
+    raise HistoryProcessingValidationError([Violation(rule, detail)])
+
+
+def _untouched(handed_out: DetachedMessages[MessageT], revision: Revision[MessageT]) -> Iterable[Kept[MessageT]]:
+    """`ctx.messages` itself came back: only copies that were made can have been changed."""
+    made = set(handed_out.touched().values())
+    for index, original in enumerate(revision.messages):
+        altered = index in made and not revision.dialect.same(original, handed_out[index])
+        yield Kept(index, altered=altered)
+
+
+def _match(
+    messages: Sequence[MessageT], handed_out: DetachedMessages[MessageT], revision: Revision[MessageT]
+) -> list[Item[MessageT]]:
+    dialect, originals = revision.dialect, revision.messages
+    known = handed_out.touched()
+    entries = [known.get(id(message)) for message in messages]
+    if None in entries:
+        entries = _adopt_equal_copies(messages, entries, revision)
+    items: list[Item[MessageT]] = []
+    for message, entry in zip(messages, entries, strict=True):
+        if entry is None:
+            items.append(Added(message, dialect.text_flaw(message)))
+        else:
+            items.append(Kept(entry, altered=not dialect.same(originals[entry], message)))
+    return items
+
+
+def _adopt_equal_copies(
+    messages: Sequence[MessageT], entries: list[int | None], revision: Revision[MessageT]
+) -> list[int | None]:
+    """Give foreign objects that equal an entry its index, in order, each entry once.
+
+    A bare text that equals an entry is new unless the rest of its group came back too: two equal texts are not the
+    same message.
+    """
+    taken = {entry for entry in entries if entry is not None}
+    waiting: dict[bytes, list[int]] = defaultdict(list)
+    for index in range(len(revision.messages) - 1, -1, -1):
+        if index not in taken:
+            waiting[revision.digests[index]].append(index)
+    out = list(entries)
+    for position, message in enumerate(messages):
+        if entries[position] is not None:
+            continue
+        equal = waiting.get(revision.dialect.digest(message))
+        if equal and revision.dialect.same(revision.messages[equal[-1]], message):
+            out[position] = equal.pop()
+    return _without_lone_texts(messages, entries, out, revision)
+
+
+def _without_lone_texts(
+    messages: Sequence[MessageT],
+    before: list[int | None],
+    adopted: list[int | None],
+    revision: Revision[MessageT],
+) -> list[int | None]:
+    back = {entry for entry in adopted if entry is not None}
+    whole = {
+        index for span in revision.spans if back.issuperset(members := range(span.start, span.end)) for index in members
+    }
+    text_flaw = revision.dialect.text_flaw
+    return [
+        None if old is None and new is not None and new not in whole and text_flaw(message) is None else new
+        for message, old, new in zip(messages, before, adopted, strict=True)
+    ]

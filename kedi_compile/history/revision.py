@@ -1,0 +1,175 @@
+"""One revision of the history: the native messages as they are now, described when someone asks.
+
+Everything here is lazy, because a condition that reads nothing must cost nothing. A revision never changes; a history
+that did is a new one, and `check_unchanged` proves that what a condition was shown still holds. Source: History
+specification, Conditional Processing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from itertools import chain, count
+from typing import Generic, TypeVar
+
+from kedi_compile.canonical import combine
+from kedi_compile.dialect import Dialect, HistoryEntry, HistoryOrigin, MessageFacts, ProtectedReason
+from kedi_compile.errors import HistoryProcessingError
+from kedi_compile.history.groups import HistoryGroup, Span, find_spans
+from kedi_compile.history.origins import OriginLedger
+from kedi_compile.history.pairing import Pairing, pair
+from kedi_compile.history.reasoning import ReasoningProtection, protect_reasoning
+
+MessageT = TypeVar("MessageT")
+
+
+class GroupNames:
+    """Group ids of one run: a group keeps its id while one of its message objects lives on."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[object, str]] = {}  # holds the messages, so that no `id()` is reused
+        self._numbers = count(1)
+
+    def assign(self, groups: Sequence[Sequence[object]]) -> list[str]:
+        """Return one id for each group, given its messages; forgets groups that are gone."""
+        taken: set[str] = set()
+        names = []
+        for messages in groups:
+            known = (name for message in messages if (name := self._name(message)) and name not in taken)
+            names.append(next(known, None) or f"g{next(self._numbers)}")
+            taken.add(names[-1])
+        self._known = {
+            id(message): (message, name) for name, members in zip(names, groups, strict=True) for message in members
+        }
+        return names
+
+    def _name(self, message: object) -> str | None:
+        known = self._known.get(id(message))
+        return known[1] if known else None
+
+
+class Revision(Generic[MessageT]):
+    """A snapshot of the history's message objects; nothing of it is handed to a callback undetached."""
+
+    def __init__(
+        self,
+        messages: Sequence[MessageT],
+        dialect: Dialect[MessageT],
+        *,
+        origins: OriginLedger,
+        names: GroupNames,
+        token_counter: Callable[[MessageT], int] | None = None,
+        reasoning_protection: ReasoningProtection = "always",
+    ) -> None:
+        self.messages = tuple(messages)
+        self.dialect = dialect
+        self._origins = origins
+        self._names = names
+        self._count = token_counter or dialect.estimate
+        self._reasoning_protection = reasoning_protection
+
+    @cached_property
+    def facts(self) -> list[MessageFacts]:
+        """The facts of each message, in order."""
+        return [self.dialect.describe(message) for message in self.messages]
+
+    @cached_property
+    def tokens(self) -> list[int]:
+        """The estimated or counted tokens of each message, in order."""
+        return [_checked_count(self._count(message), index) for index, message in enumerate(self.messages)]
+
+    @cached_property
+    def estimated_tokens(self) -> int:
+        """The sum over all messages."""
+        return sum(self.tokens)
+
+    @cached_property
+    def digests(self) -> list[bytes]:
+        """The 32-byte digest of each message, in order."""
+        return [self.dialect.digest(message) for message in self.messages]
+
+    @cached_property
+    def version(self) -> str:
+        """An opaque name of this content: equal histories have equal versions within a process."""
+        return combine(self.digests).hex()
+
+    @cached_property
+    def pairing(self) -> Pairing:
+        """Which result answers which call."""
+        return pair(self.facts)
+
+    @cached_property
+    def spans(self) -> list[Span]:
+        """The groups' bounds and reasons, in order."""
+        spans = find_spans(self.facts, self.pairing, merges_requests=self.dialect.merges_requests)
+        return protect_reasoning(spans, self._reasoning_protection)
+
+    @cached_property
+    def groups(self) -> tuple[HistoryGroup, ...]:
+        """The groups, which partition the messages in order."""
+        names = self._names.assign([self.messages[span.start : span.end] for span in self.spans])
+        return tuple(
+            HistoryGroup(name, span.start, span.end, span.closed, span.reasons, self._origins_of(span))
+            for name, span in zip(names, self.spans, strict=True)
+        )
+
+    def _origins_of(self, span: Span) -> tuple[HistoryOrigin, ...]:
+        return tuple(chain.from_iterable(map(self._origins.find, self.messages[span.start : span.end])))
+
+    @cached_property
+    def entries(self) -> tuple[HistoryEntry, ...]:
+        """The public facts of each message, in order."""
+        return tuple(self._entries())
+
+    def _entries(self) -> Iterator[HistoryEntry]:
+        for group in self.groups:
+            for index in range(group.entry_start, group.entry_end):
+                fact = self.facts[index]
+                yield HistoryEntry(
+                    index=index,
+                    kind=fact.kind,
+                    role=fact.role,
+                    calls=fact.calls,
+                    results=fact.results,
+                    protected_reasons=self._own_reasons(index, group),
+                    estimated_tokens=self.tokens[index],
+                    origins=self._origins.find(self.messages[index]),
+                    group_id=group.group_id,
+                )
+
+    def _own_reasons(self, index: int, group: HistoryGroup) -> frozenset[ProtectedReason]:
+        """The entry's own reasons, as far as they count for its group."""
+        own = self.facts[index].reasons & group.protected_reasons
+        is_current = index == len(self.messages) - 1
+        return own | {ProtectedReason.CURRENT_REQUEST} if is_current else own
+
+    def check_unchanged(self, messages: Sequence[MessageT]) -> None:
+        """Prove that `messages` are still this revision, as far as anyone has looked at it.
+
+        Raises:
+            HistoryProcessingError: a message was added, removed, replaced, or no longer says what was shown.
+        """
+        now = Revision(messages, self.dialect, origins=self._origins, names=self._names, token_counter=self._count)
+        if len(now.messages) != len(self.messages) or any(map(_is_not, now.messages, self.messages)):
+            self._raise_changed("messages were added, removed or replaced")
+        for name in ("tokens", "digests"):
+            if name in vars(self) and getattr(now, name) != getattr(self, name):
+                pairs = zip(getattr(now, name), getattr(self, name), strict=True)
+                index = next(place for place, (new, old) in enumerate(pairs) if new != old)
+                self._raise_changed(f"message {index} was changed in place")
+
+    @staticmethod
+    def _raise_changed(how: str) -> None:
+        msg = f"The history changed between the condition and the processor: {how}; the condition's answer is stale"
+        raise HistoryProcessingError(msg)
+
+
+def _is_not(left: object, right: object) -> bool:
+    return left is not right
+
+
+def _checked_count(value: object, index: int) -> int:
+    if type(value) is not int or value < 0:
+        msg = f"`token_counter` returned {value!r} for message {index}; it must return a nonnegative int"
+        raise HistoryProcessingError(msg)
+    return value
