@@ -1,0 +1,214 @@
+"""One run of a host, as the verbs an adapter calls: `open`, `edit`, `sent`, `observe`, `close`, and `undo`.
+
+The session owns what a run knows: request states, group names, generation, measured usage. It holds the host's message
+objects only while a request is under way. Turning outcomes into the host's own lists is the adapter's work. Source:
+History specification, Callback Contract and Persistence and Continuation.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Generic, TypeVar
+
+from kedi_compile.dialect import Dialect, check_dialect
+from kedi_compile.errors import (
+    HistoryProcessingError,
+    HistoryProcessingValidationError,
+    HistoryProtectedWarning,
+    KediError,
+    Violation,
+)
+from kedi_compile.history.context import RequestInfo
+from kedi_compile.history.continuation import Continuation
+from kedi_compile.history.drive import drive, drive_sync
+from kedi_compile.history.flow import Flow, Outcome, Staged, Unchanged, process
+from kedi_compile.history.lifecycle import Lifecycle, RequestState
+from kedi_compile.history.origins import OriginLedger
+from kedi_compile.history.policy import HistoryPolicy
+from kedi_compile.history.revision import GroupNames, Revision
+from kedi_compile.history.usage import UsageCheckpoint, bind_usage
+
+MessageT = TypeVar("MessageT")
+
+
+class RunSession(Generic[MessageT]):
+    """History processing for the requests of one run; not shared between runs.
+
+    `owner` is the configured adapter: its own callbacks may not call back into it. `origins` may be shared by all
+    runs of the adapter.
+    """
+
+    def __init__(
+        self,
+        policy: HistoryPolicy[MessageT],
+        dialect: Dialect[MessageT],
+        *,
+        owner: object,
+        origins: OriginLedger | None = None,
+    ) -> None:
+        self._policy = policy
+        self._dialect = dialect
+        self._owner = owner
+        self._origins = origins or OriginLedger()
+        self._names = GroupNames()
+        self._lifecycle = Lifecycle()
+        self._continuation = Continuation()
+        self._before_edit: Continuation | None = None
+        self._usage: UsageCheckpoint | None = None
+        self._warned = False
+
+    @property
+    def state(self) -> RequestState:
+        """Where the current request stands."""
+        return self._lifecycle.state
+
+    @property
+    def continuation(self) -> Continuation:
+        """The generation, with a staged rewrite counted."""
+        return self._continuation
+
+    async def edit(
+        self, messages: Sequence[MessageT], info: RequestInfo, reread: Callable[[], Sequence[MessageT]] | None = None
+    ) -> Outcome[MessageT]:
+        """Run the condition and the processor over `messages` and prove the edit.
+
+        `messages` are left alone. `info.cache_epoch` is filled in here. `reread` gives the host's list again after
+        the condition; without it the given list is looked at again.
+
+        Raises:
+            HistoryProcessingError: a callback or copy failed, or the edit breaks a rule; the request is FAILED.
+        """
+        with _FailOnError(self):
+            flow = self._begin(messages, info, reread)
+            return self._settle(await drive(flow, self._owner))
+
+    def edit_sync(
+        self, messages: Sequence[MessageT], info: RequestInfo, reread: Callable[[], Sequence[MessageT]] | None = None
+    ) -> Outcome[MessageT]:
+        """Do what `edit` does on a synchronous path."""
+        with _FailOnError(self):
+            flow = self._begin(messages, info, reread)
+            return self._settle(drive_sync(flow, self._owner))
+
+    def _begin(
+        self, messages: Sequence[MessageT], info: RequestInfo, reread: Callable[[], Sequence[MessageT]] | None
+    ) -> Flow[MessageT]:
+        self._next_request()
+        native = check_dialect(self._dialect, messages)
+        return process(
+            self._policy,
+            self.revision(native),
+            replace(info, cache_epoch=self._continuation.generation),
+            usage=self._usage,
+            lifecycle=self._lifecycle,
+            reread=reread or (lambda: messages),
+        )
+
+    def _next_request(self) -> None:
+        """Return to IDLE; a request the host gave up gets a fresh start, an answered one steps on."""
+        self._before_edit = None
+        if self.state is RequestState.ANSWERED:
+            self._lifecycle.move(RequestState.IDLE)
+        else:
+            self._lifecycle = Lifecycle()
+
+    def _settle(self, outcome: Outcome[MessageT]) -> Outcome[MessageT]:
+        if isinstance(outcome, Staged):
+            self._before_edit = self._continuation
+            self._continuation = self._continuation.rewritten()
+        elif isinstance(outcome, Unchanged):
+            self._warn_if_protected(outcome)
+        return outcome
+
+    def revision(self, messages: Sequence[MessageT]) -> Revision[MessageT]:
+        """Describe a list of native messages, lazily, as this session sees it."""
+        return Revision(
+            messages,
+            self._dialect,
+            origins=self._origins,
+            names=self._names,
+            token_counter=self._policy.token_counter,
+            reasoning_protection=self._policy.reasoning_protection,
+        )
+
+    def sent(self) -> None:
+        """Note that the request goes to the transport; further attempts at it change nothing.
+
+        Raises:
+            RuntimeError: the request failed or was never edited; there is no road from there to the wire.
+        """
+        if self.state is not RequestState.SENT:
+            self._lifecycle.move(RequestState.SENT)
+
+    def check_binding(self, staged: Staged[MessageT], model_names: tuple[str, ...]) -> None:
+        """Check a proved edit against the models an attempt goes to, which a fallback may have changed.
+
+        Raises:
+            HistoryProcessingValidationError: one of them binds reasoning that the edit left behind a change.
+        """
+        if staged.bound and self._policy.binding_for(model_names) is not None:
+            listed = ", ".join(map(str, staged.bound))
+            detail = f"Entries {listed} hold reasoning that {' or '.join(model_names)} binds to the unedited history"
+            raise HistoryProcessingValidationError([Violation("bound_reasoning", detail, entries=staged.bound)])
+
+    def open_calls(self, messages: Sequence[MessageT]) -> frozenset[str]:
+        """Return the ids of tool calls that have no result in `messages`."""
+        calls = self.revision(messages).pairing.calls
+        return frozenset(call.call_id for call in calls if call.answer is None)
+
+    def observe(self, sent: Sequence[MessageT], response: MessageT, tokens: int | None, info: RequestInfo) -> None:
+        """Take note of an answer: origins of the new messages, and usage bound to what was sent.
+
+        `sent` is the history as the host keeps it, without the response; `tokens` is the provider's input plus output
+        count, or None if it gave none.
+        """
+        self._lifecycle.move(RequestState.ANSWERED)
+        for message in (sent[-1], response):
+            self._origins.record(message, self._dialect.origins(message, info.run_id, None))
+        self._usage = bind_usage(self.revision([*sent, response]), tokens) if tokens else None
+
+    def undo(self) -> None:
+        """Give up the current request: a staged generation does not count, and the request is FAILED."""
+        if self._before_edit is not None:
+            self._continuation = self._before_edit
+            self._before_edit = None
+        if self._lifecycle.may(RequestState.FAILED):
+            self._lifecycle.move(RequestState.FAILED)
+
+    def close(self) -> None:
+        """End the run: the last answered request counts."""
+        if self.state is RequestState.ANSWERED:
+            self._lifecycle.move(RequestState.COMMITTED)
+
+    def _warn_if_protected(self, outcome: Unchanged) -> None:
+        stuck = [kept for kept in outcome.retentions if kept.held and not kept.eligible]
+        if not stuck or self._warned:
+            return
+        self._warned = True
+        reasons = sorted({reason for group in stuck[0].held for reason in group.protected_reasons})
+        warnings.warn(
+            f"The history processor could free nothing: {len(stuck[0].held)} closed groups are protected by "
+            f"{', '.join(reasons)}. Silence with warnings.filterwarnings('ignore', category=HistoryProtectedWarning)",
+            HistoryProtectedWarning,
+            stacklevel=2,
+        )
+
+
+class _FailOnError:
+    """Marks the request FAILED on any exception, and gives foreign errors of copying a typed wrapper."""
+
+    def __init__(self, session: RunSession[MessageT]) -> None:
+        self._session = session
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if error is None:
+            return
+        self._session.undo()
+        if isinstance(error, Exception) and not isinstance(error, (KediError, Warning)):
+            msg = f"The history could not be read or copied: {error}"
+            raise HistoryProcessingError(msg) from error
