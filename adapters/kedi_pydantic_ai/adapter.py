@@ -1,0 +1,260 @@
+"""`PydanticAdapter`: the Pydantic AI capability that edits an agent's history before every model request.
+
+It knows the host's hooks and decides nothing: what may be edited is judged by `kedi_compile.session`. The edit is
+written in `before_model_request`, looked at once more behind the host's repair (`wire.py`), and taken back in
+`wrap_model_request` if the answer never came. Hook facts were measured on pydantic-ai-slim 2.68.
+"""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable
+from typing import Any, ClassVar, Generic
+
+from pydantic_ai.agent import AbstractAgent
+from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering, ModelFallback, ProcessHistory
+from pydantic_ai.capabilities.abstract import WrapModelRequestHandler, WrapRunHandler, leaf_capabilities
+from pydantic_ai.exceptions import ModelRetry, SkipModelRequest
+from pydantic_ai.messages import ModelMessage, ModelResponse
+from pydantic_ai.models import Model, ModelRequestContext
+from pydantic_ai.run import AgentRunResult
+from pydantic_ai.tools import AgentDepsT, RunContext
+
+from kedi_compile import (
+    HistoryConfigurationError,
+    HistoryPrefixWarning,
+    HistoryProcessorCallback,
+    HistoryProcessorCondition,
+)
+from kedi_compile.history.context import RequestInfo
+from kedi_compile.history.flow import Staged
+from kedi_compile.history.origins import OriginLedger
+from kedi_compile.history.policy import HistoryPolicy
+from kedi_compile.history.reasoning import BoundReasoning, ReasoningProtection
+from kedi_compile.session import RunSession
+from kedi_pydantic_ai import lists
+from kedi_pydantic_ai.continuation import serving_models, without_old_state
+from kedi_pydantic_ai.dialect import PydanticDialect
+from kedi_pydantic_ai.usage import reported_tokens
+from kedi_pydantic_ai.wire import CheckedModel
+
+_DIALECT = PydanticDialect()
+
+
+class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
+    """Edit an agent's message history before every model request, in whole groups, proved before transport.
+
+    Add it to `Agent(capabilities=[...])`; one adapter may serve any number of agents and concurrent runs. Tool loops,
+    streaming, retries and fallback models are covered: the processor runs once per request step.
+
+    Args:
+        history_processor: Called with a `HistoryProcessorContext`, returns the edited history; sync (runs in a
+            worker thread) or async. None leaves requests alone.
+        history_processor_condition: Called with a `HistoryProcessorState` before each request, returns exactly True
+            or False; sync (runs on the event loop) or async.
+        token_counter: Counts the tokens of one message, in place of the built-in estimate.
+        reasoning_protection: `"always"` protects groups with signed reasoning for good; `"open_cycle"` only while
+            they are current or unfinished.
+        bound_reasoning: What an edit before prefix-bound reasoning does, on any model: `"refuse"` or `"strip"`.
+            None refuses on the models known to bind and does nothing on others.
+
+    Raises:
+        HistoryConfigurationError: an option can never work; also when the agent has a `ProcessHistory` beside it.
+
+    Source: History specification, User-Defined History Processing.
+    """
+
+    capabilities: ClassVar[frozenset[str]] = frozenset({"history_processing"})
+    """What this adapter can do, by the specification's names."""
+
+    def __init__(
+        self,
+        history_processor: HistoryProcessorCallback[ModelMessage] | None = None,
+        history_processor_condition: HistoryProcessorCondition | None = None,
+        *,
+        token_counter: Callable[[ModelMessage], int] | None = None,
+        reasoning_protection: ReasoningProtection = "always",
+        bound_reasoning: BoundReasoning | None = None,
+    ) -> None:
+        self._policy: HistoryPolicy[ModelMessage] = HistoryPolicy(
+            history_processor, history_processor_condition, token_counter, reasoning_protection, bound_reasoning
+        )
+        self._owner = self
+        self._origins = OriginLedger()
+        self._begin()
+        if history_processor is not None:
+            _warn_about_prefix()
+
+    @classmethod
+    def get_serialization_name(cls) -> str | None:
+        """Return None: a configuration with callables cannot be written to a spec."""
+        return None
+
+    def get_ordering(self) -> CapabilityOrdering:
+        """Ask to be last before transport, behind a model fallback."""
+        return CapabilityOrdering(position="innermost", wrapped_by=(ModelFallback,))
+
+    def for_agent(self, agent: AbstractAgent[AgentDepsT, Any]) -> PydanticAdapter[AgentDepsT]:
+        """Check the agent's other capabilities and return this adapter."""
+        self._refuse_rivals(agent.root_capability)
+        return self
+
+    async def for_run(self, ctx: RunContext[AgentDepsT]) -> PydanticAdapter[AgentDepsT]:
+        """Return a copy with the state of one run."""
+        fresh = copy.copy(self)
+        fresh._begin()  # noqa: SLF001  # a copy of this very object
+        return fresh
+
+    async def before_run(self, ctx: RunContext[AgentDepsT]) -> None:
+        """Check the capabilities that were added for this run."""
+        if ctx.root_capability is not None:
+            self._refuse_rivals(ctx.root_capability)
+
+    async def wrap_run(self, ctx: RunContext[AgentDepsT], *, handler: WrapRunHandler) -> AgentRunResult[Any]:
+        """Run, then count the last request; take back an edit whose answer the host dropped."""
+        try:
+            result = await handler()
+        except BaseException:
+            if self._step.written and len(ctx.messages) <= len(self._step.written.new):
+                self._take_back(ctx)
+            raise
+        self._session.close()
+        return result
+
+    async def wrap_model_request(
+        self, ctx: RunContext[AgentDepsT], *, request_context: ModelRequestContext, handler: WrapModelRequestHandler
+    ) -> ModelResponse:
+        """Let one request step run, and note its answer or take its edit back."""
+        if self._policy.processor is None:
+            return await handler(request_context)
+        self._step = step = _Step()
+        try:
+            response = await handler(request_context)
+        except (ModelRetry, SkipModelRequest):
+            # The host keeps the answer it has and goes on, so an edit that was answered stays.
+            if step.response is None:
+                self._take_back(ctx)
+            else:
+                self._note_answer(ctx, step.response)
+            raise
+        except BaseException:
+            self._take_back(ctx)
+            raise
+        self._note_answer(ctx, response)
+        return response
+
+    async def before_model_request(
+        self, ctx: RunContext[AgentDepsT], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        """Process the history of one request step, and write an accepted edit to both message lists."""
+        if self._policy.processor is None:
+            return request_context
+        shown = list(request_context.messages)
+        info = _request_info(ctx, request_context.model)
+        outcome = await self._session.edit(shown, info, reread=lambda: list(request_context.messages))
+        self._step.info = info
+        if isinstance(outcome, Staged):
+            self._step.staged = outcome
+            self._step.open_calls = self._session.open_calls(shown)
+            self._step.written = lists.write(ctx.messages, shown, outcome.messages)
+            request_context.messages = list(outcome.messages)
+        if not self._session.continuation.may_name_old_state:
+            settings = without_old_state(request_context.model_settings, request_context.model)
+            request_context.model_settings = settings
+        return request_context
+
+    async def prepare_model_request(
+        self, ctx: RunContext[AgentDepsT], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        """Note that an attempt is about to be sent, to the model that is now known."""
+        if self._policy.processor is None:
+            return request_context
+        self._step.response = None
+        self._step.validated = list(request_context.messages)
+        if self._step.staged is not None:
+            names = tuple(model.model_name for model in serving_models(request_context.model))
+            self._session.check_binding(self._step.staged, names)
+            if not self._session.continuation.may_name_old_state:
+                settings = without_old_state(request_context.model_settings, request_context.model)
+                request_context.model_settings = settings
+        self._session.sent()
+        return request_context
+
+    async def after_model_request(
+        self, ctx: RunContext[AgentDepsT], *, request_context: ModelRequestContext, response: ModelResponse
+    ) -> ModelResponse:
+        """Remember that an answer came; whether it counts is the other hooks' choice."""
+        self._step.response = response
+        return response
+
+    def get_wrapper_model(self, model: Model) -> Model | None:
+        """Look at an edited request once more, behind everything that may still change it."""
+        if self._step.staged is None:
+            return None
+        return CheckedModel(model, self._step.final_messages(), self._step.open_calls)
+
+    def _begin(self) -> None:
+        """Start with the state of a new run."""
+        self._session = RunSession(self._policy, _DIALECT, owner=self._owner, origins=self._origins)
+        self._step = _Step()
+
+    def _note_answer(self, ctx: RunContext[AgentDepsT], response: ModelResponse) -> None:
+        if self._step.info is not None:
+            self._session.observe(list(ctx.messages), response, reported_tokens(response), self._step.info)
+
+    def _take_back(self, ctx: RunContext[AgentDepsT]) -> None:
+        if self._step.written is not None:
+            lists.undo(ctx.messages, self._step.written)
+            self._step.written = None
+        self._session.undo()
+
+    def _refuse_rivals(self, root: AbstractCapability[AgentDepsT]) -> None:
+        if self._policy.processor is None:
+            return
+        leaves = leaf_capabilities(root)
+        if any(isinstance(leaf, ProcessHistory) for leaf in leaves):
+            msg = "`ProcessHistory` stands beside a `history_processor`; compose both policies in one callback"
+            raise HistoryConfigurationError(msg)
+        adapters = [leaf for leaf in leaves if isinstance(leaf, PydanticAdapter)]
+        if any(self._is_rival(other) for other in adapters):
+            msg = "Two `PydanticAdapter`s with a `history_processor` stand on one agent; compose them in one callback"
+            raise HistoryConfigurationError(msg)
+
+    def _is_rival(self, other: PydanticAdapter[AgentDepsT]) -> bool:
+        return other._owner is not self._owner and other._policy.processor is not None
+
+
+class _Step:
+    """What one request step has done so far."""
+
+    def __init__(self) -> None:
+        self.info: RequestInfo | None = None
+        self.staged: Staged[ModelMessage] | None = None
+        self.written: lists.Written | None = None
+        self.open_calls: frozenset[str] = frozenset()
+        self.validated: list[ModelMessage] = []
+        self.response: ModelResponse | None = None
+
+    def final_messages(self) -> list[ModelMessage]:
+        """The validated messages, with the current request as the host has completed it since."""
+        assert self.staged is not None  # asked only for a staged step
+        return [*self.staged.messages[:-1], *self.validated[len(self.staged.messages) - 1 :]]
+
+
+def _request_info(ctx: RunContext[Any], model: Model) -> RequestInfo:
+    return RequestInfo(
+        model_id=model.model_id,
+        request_index=ctx.run_step,
+        run_id=ctx.run_id,
+        model_names=tuple(one.model_name for one in serving_models(model)),
+    )
+
+
+def _warn_about_prefix() -> None:
+    warnings.warn(
+        "A history processor may change earlier history and reduce prefix-cache reuse. Silence with "
+        "warnings.filterwarnings('ignore', category=HistoryPrefixWarning)",
+        HistoryPrefixWarning,
+        stacklevel=3,
+    )

@@ -1,0 +1,80 @@
+"""Pydantic AI's messages as the core sees them: one `ModelRequest` or `ModelResponse` is one entry.
+
+The facts are in `facts.py`, new texts in `texts.py`, token numbers in `tokens.py`; this file puts them together.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Final
+
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ModelResponsePart, ThinkingPart
+
+from kedi_compile import HistoryOrigin, structure
+from kedi_compile.canonical import digest
+from kedi_compile.dialect import MessageFacts, TextFlaw, TextRole
+from kedi_pydantic_ai import texts
+from kedi_pydantic_ai.facts import message_origins, request_facts, response_facts
+from kedi_pydantic_ai.tokens import estimate
+
+_BOOKKEEPING: Final = frozenset({"timestamp", "run_id", "conversation_id", "instructions", "cost", "failed_attempts"})
+"""Fields the host stamps or fills in; they are not what a model reads."""
+
+
+class PydanticDialect:
+    """How the core reads and builds Pydantic AI messages."""
+
+    adapter_shortname = "pydantic"
+    merges_requests = True
+
+    def is_native(self, message: object) -> bool:
+        """Tell whether `message` is a `ModelRequest` or a `ModelResponse`."""
+        return isinstance(message, (ModelRequest, ModelResponse))
+
+    def describe(self, message: ModelMessage) -> MessageFacts:
+        """Read the facts off one message."""
+        return request_facts(message) if isinstance(message, ModelRequest) else response_facts(message)
+
+    def estimate(self, message: ModelMessage) -> int:
+        """Estimate its tokens from above; `instructions` are not counted."""
+        return estimate(message)
+
+    def digest(self, message: ModelMessage) -> bytes:
+        """Return the digest of its content; run ids, timestamps and recorded instructions do not count."""
+        return digest(message, ignore=_BOOKKEEPING)
+
+    def clone(self, message: ModelMessage) -> ModelMessage:
+        """Return a detached copy."""
+        return structure.clone(message)
+
+    def same(self, message: ModelMessage, other: ModelMessage) -> bool:
+        """Tell whether two messages agree in type and every field."""
+        return structure.same(message, other)
+
+    def origins(self, message: ModelMessage, run_id: str | None, location: str | None) -> tuple[HistoryOrigin, ...]:
+        """List what the run knows about the parts of a message it made."""
+        return message_origins(message, run_id, location)
+
+    def text_message(self, text: str, role: TextRole) -> ModelMessage:
+        """Build a message that holds only `text`."""
+        return texts.text_message(text, role)
+
+    def text_flaw(self, message: ModelMessage) -> TextFlaw | None:
+        """Say why `message` is more or less than a bare text of the user or the assistant."""
+        return texts.text_flaw(message)
+
+    def without_reasoning(self, message: ModelMessage) -> ModelMessage | None:
+        """Return a copy without thinking parts; ids that pair with them go too, so that each part stands alone."""
+        if not isinstance(message, ModelResponse):
+            return None
+        bare = structure.clone(message)
+        bare.parts = [_without_id(part) for part in bare.parts if not isinstance(part, ThinkingPart)]
+        return bare if bare.parts else None
+
+
+def _without_id(part: ModelResponsePart) -> ModelResponsePart:
+    if getattr(part, "id", None) is None:
+        return part
+    bare = copy.copy(part)
+    vars(bare)["id"] = None
+    return bare

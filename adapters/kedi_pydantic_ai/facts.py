@@ -1,0 +1,139 @@
+"""The facts of one Pydantic AI message: what it is for, which calls it opens and answers, what protects it.
+
+What each part kind means is a table in `parts.py`; this file walks the parts. Origins are read here too, since they
+name the same parts.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pydantic_ai import messages as m
+from pydantic_ai.messages import ModelRequest, ModelRequestPart, ModelResponse
+
+from kedi_compile import EntryKind, HistoryOrigin, ProtectedReason
+from kedi_compile.dialect import MessageFacts, Role
+from kedi_pydantic_ai.parts import (
+    FRAMEWORK,
+    NOTHING,
+    PROVIDER,
+    PYDANTIC_AI_METADATA,
+    REQUEST_PARTS,
+    RESPONSE_PARTS,
+    UNFINISHED_STATES,
+    UNKNOWN_REQUEST_PART,
+    RequestPart,
+    details_reasons,
+    thinking_reasons,
+)
+
+_UNFINISHED: Final = frozenset({ProtectedReason.UNFINISHED})
+_FEEDBACK: Final = REQUEST_PARTS[m.RetryFeedbackPart]
+
+
+def request_facts(message: ModelRequest) -> MessageFacts:
+    """Read the facts off a request; one without parts stands for a prompt made of instructions alone."""
+    results: list[str] = []
+    system = feedback = False
+    authored = not message.parts
+    reasons = _request_reasons(message)
+    for part in message.parts:
+        if (call_id := _answered_call(part)) is not None:
+            results.append(call_id)
+            reasons |= _result_reasons(part)
+            continue
+        meaning = _meaning(part)
+        system, authored, feedback = (
+            system or meaning.system,
+            authored or meaning.authored,
+            feedback or meaning.feedback,
+        )
+        reasons |= meaning.reasons
+        if meaning.authored:
+            reasons |= _content_reasons(part)
+    kind, role = _kind_and_role(results=bool(results), authored=authored, feedback=feedback, system=system)
+    return MessageFacts(kind, role, (), tuple(results), authored, system, reasons)
+
+
+def response_facts(message: ModelResponse) -> MessageFacts:
+    """Read the facts off a response."""
+    calls: list[str] = []
+    bound = False
+    reasons = _UNFINISHED if message.state in UNFINISHED_STATES else NOTHING
+    if message.provider_details:
+        reasons |= details_reasons(message.provider_details)
+    for part in message.parts:
+        if isinstance(part, m.TextPart) and part.provider_details is None:
+            continue
+        if isinstance(part, m.ToolCallPart):
+            calls.append(part.tool_call_id)
+        if isinstance(part, m.ThinkingPart):
+            reasons |= thinking_reasons(part)
+            bound = bound or bool(part.signature)
+        reasons |= RESPONSE_PARTS.get(_base_kind(part), PROVIDER)
+        if isinstance(part, m.BaseToolCallPart) and part.tool_kind is not None:
+            reasons |= FRAMEWORK
+        if not isinstance(part, m.CompactionPart):  # its own details are what it is made of
+            reasons |= details_reasons(getattr(part, "provider_details", None))
+    return MessageFacts(EntryKind.ASSISTANT, "assistant", tuple(calls), (), reasons=reasons, bound=bound)
+
+
+def message_origins(
+    message: ModelRequest | ModelResponse, run_id: str | None, location: str | None
+) -> tuple[HistoryOrigin, ...]:
+    """List the origins of the parts of a message, for the run that made it."""
+    out = [] if isinstance(message, ModelRequest) else [HistoryOrigin("assistant", run_id, location)]
+    for part in message.parts:
+        if isinstance(part, m.UserPromptPart):
+            out.append(HistoryOrigin("user", run_id, location))
+        elif isinstance(part, m.BaseToolCallPart):
+            out.append(HistoryOrigin("tool-call", run_id, location, part.tool_name, part.tool_call_id))
+        elif isinstance(part, m.BaseToolReturnPart):
+            out.append(HistoryOrigin("tool-result", run_id, location, part.tool_name, part.tool_call_id))
+    return tuple(out)
+
+
+def _request_reasons(message: ModelRequest) -> frozenset[ProtectedReason]:
+    reasons = _UNFINISHED if message.state == "interrupted" else NOTHING
+    return reasons | FRAMEWORK if message.metadata and PYDANTIC_AI_METADATA in message.metadata else reasons
+
+
+def _answered_call(part: ModelRequestPart) -> str | None:
+    if isinstance(part, m.BaseToolReturnPart) or (isinstance(part, m.RetryPromptPart) and part.tool_name is not None):
+        return part.tool_call_id
+    return None
+
+
+def _meaning(part: ModelRequestPart) -> RequestPart:
+    if isinstance(part, m.RetryPromptPart):
+        return _FEEDBACK
+    return REQUEST_PARTS.get(type(part), UNKNOWN_REQUEST_PART)
+
+
+def _base_kind(part: object) -> type:
+    """Typed tool parts count as their base kind; their `tool_kind` protects them."""
+    return next((kind for kind in RESPONSE_PARTS if isinstance(part, kind)), type(part))
+
+
+def _result_reasons(part: ModelRequestPart) -> frozenset[ProtectedReason]:
+    typed = isinstance(part, m.BaseToolReturnPart) and part.tool_kind is not None
+    return _content_reasons(part) | (FRAMEWORK if typed else NOTHING)
+
+
+def _content_reasons(part: object) -> frozenset[ProtectedReason]:
+    """An uploaded file is a handle to something the provider holds."""
+    content = getattr(part, "content", None)
+    if isinstance(content, str):
+        return NOTHING
+    items = content if isinstance(content, (list, tuple)) else (content,)
+    return PROVIDER if any(isinstance(item, m.UploadedFile) for item in items) else NOTHING
+
+
+def _kind_and_role(*, results: bool, authored: bool, feedback: bool, system: bool) -> tuple[EntryKind, Role]:
+    if results:
+        return EntryKind.TOOL_RESULT, "tool"
+    if authored:
+        return EntryKind.USER, "user"
+    if feedback:
+        return EntryKind.FEEDBACK, "user"
+    return (EntryKind.SYSTEM, "system") if system else (EntryKind.STATE, "user")

@@ -1,0 +1,100 @@
+"""The last look before transport: what the model is handed is what the rules accepted.
+
+Pydantic AI repairs and reshapes messages after its hooks have run: it merges neighbours, moves tool results to the
+front, invents results for dangling calls, drops orphans. `CheckedModel` stands behind all that and refuses a request
+whose parts are not those of the validated list, but for what the host does to any list. Measured on 2.68.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from pydantic_ai.messages import ModelMessage, ModelResponse, ToolReturnPart, repair_messages
+from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
+from pydantic_ai.models.wrapper import WrapperModel
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.tools import RunContext
+
+from kedi_compile import HistoryProcessingValidationError, Violation, structure
+
+_SYNTHESIZED = "pydantic_ai_synthesized_tool_return"
+
+
+class CheckedModel(WrapperModel):
+    """A model that sends a request only if it carries the validated messages."""
+
+    def __init__(self, wrapped: Model, validated: Sequence[ModelMessage], open_calls: frozenset[str]) -> None:
+        super().__init__(wrapped)
+        self._validated = list(validated)
+        self._open_calls = open_calls
+
+    async def request(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+    ) -> ModelResponse:
+        """Check, then send."""
+        self._check(messages, model_request_parameters)
+        return await super().request(messages, model_settings, model_request_parameters)
+
+    @asynccontextmanager
+    async def request_stream(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+        run_context: RunContext[Any] | None = None,
+    ) -> AsyncGenerator[StreamedResponse]:
+        """Check, then stream."""
+        self._check(messages, model_request_parameters)
+        async with super().request_stream(messages, model_settings, model_request_parameters, run_context) as stream:
+            yield stream
+
+    def _check(self, messages: Sequence[ModelMessage], parameters: ModelRequestParameters) -> None:
+        if _turns(messages, self._open_calls) == _turns(self._validated, self._open_calls):
+            return
+        expected = self._expected(parameters)
+        if structure.same([_content(message) for message in messages], [_content(message) for message in expected]):
+            return
+        detail = (
+            "After validation the request was changed again, by another capability or by the host's repair: "
+            f"{len(messages)} messages would be sent instead of {len(expected)}"
+        )
+        raise HistoryProcessingValidationError([Violation("altered_entry", detail)])
+
+    def _expected(self, parameters: ModelRequestParameters) -> list[ModelMessage]:
+        """What the host's own pipeline makes of the validated list."""
+        if self._validated and isinstance(self._validated[-1], ModelResponse):
+            return self.wrapped.prepare_messages(list(self._validated), parameters)
+        repaired = repair_messages(self._validated, repair_last_response=True)
+        return repair_messages(self.wrapped.prepare_messages(repaired, parameters), repair_last_response=True)
+
+
+def _turns(messages: Sequence[ModelMessage], open_calls: frozenset[str]) -> list[tuple[bool, list[int]]]:
+    """The parts by identity, turn by turn; within a request their order is the host's."""
+    turns: list[tuple[bool, list[int]]] = []
+    for message in messages:
+        answer = isinstance(message, ModelResponse)
+        parts = [id(part) for part in message.parts if answer or not _is_invented(part, open_calls)]
+        if turns and turns[-1][0] is answer:
+            turns[-1][1].extend(parts)
+        elif parts or not answer:
+            turns.append((answer, parts))
+    return [(answer, parts if answer else sorted(parts)) for answer, parts in turns if parts]
+
+
+def _is_invented(part: Any, open_calls: frozenset[str]) -> bool:
+    """Whether the host made this result up for a call that was open before any edit."""
+    return (
+        isinstance(part, ToolReturnPart)
+        and isinstance(part.metadata, dict)
+        and bool(part.metadata.get(_SYNTHESIZED))
+        and part.tool_call_id in open_calls
+    )
+
+
+def _content(message: ModelMessage) -> tuple[str, list[Any]]:
+    return message.kind, list(message.parts)
