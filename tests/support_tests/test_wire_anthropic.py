@@ -80,8 +80,7 @@ CASES: Mapping[str, Case] = {
     "content_is_not_empty": Case(
         body(USER, {"role": "assistant", "content": []}),
         body(USER, {"role": "assistant", "content": []}, THANKS),
-        "messages.1: all messages must have non-empty content except for the optional final assistant"
-        " message",
+        "messages.1: all messages must have non-empty content except for the optional final assistant message",
     ),
     "text_is_not_empty": Case(
         body(USER, says(CALL), answers({**RESULT, "content": ""})),
@@ -180,8 +179,7 @@ CASES: Mapping[str, Case] = {
     "no_prefill_on_newer_models": Case(
         {**body(USER, says(SEARCH)), "model": "claude-opus-4-6"},
         {**body(USER, says(text("The capital is"))), "model": "claude-opus-4-6"},
-        "This model does not support assistant message prefill. The conversation must end with a user"
-        " message.",
+        "This model does not support assistant message prefill. The conversation must end with a user message.",
     ),
     "cache_points_are_at_most_four": Case(
         body(answers(MARKED, MARKED, MARKED, MARKED)),
@@ -212,9 +210,7 @@ def test_no_case_without_its_rule() -> None:
 def test_neighbours_of_one_role_are_one_turn() -> None:
     """Results in two user messages in a row answer one assistant turn of two messages."""
     second = {**CALL, "id": "toolu_2"}
-    split = body(
-        USER, says(CALL), says(second), answers(RESULT), answers({**RESULT, "tool_use_id": "toolu_2"})
-    )
+    split = body(USER, says(CALL), says(second), answers(RESULT), answers({**RESULT, "tool_use_id": "toolu_2"}))
 
     assert anthropic.check(split) == ()
 

@@ -47,8 +47,7 @@ CASES: Mapping[str, Case] = {
     "first_message_is_from_the_user": Case(
         body(USER),
         body(ASSISTANT, USER),
-        "A conversation must start with a user message. Try again with a conversation that starts with a user"
-        " message.",
+        "A conversation must start with a user message. Try again with a conversation that starts with a user message.",
     ),
     "roles_alternate": Case(
         body(USER, ASSISTANT, USER),
@@ -76,8 +75,7 @@ CASES: Mapping[str, Case] = {
     "results_do_not_exceed_calls": Case(
         body(USER, CALLS, RESULTS),
         body(USER, ASSISTANT, RESULTS),
-        "The number of toolResult blocks at messages.2.content exceeds the number of toolUse blocks of"
-        " previous turn.",
+        "The number of toolResult blocks at messages.2.content exceeds the number of toolUse blocks of previous turn.",
     ),
     "result_content_is_not_empty": Case(
         body(USER, CALLS, RESULTS),

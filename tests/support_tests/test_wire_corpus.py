@@ -75,9 +75,7 @@ needs_corpus = pytest.mark.skipif(CORPUS is None, reason="KEDI_RECORDED_CORPUS i
 
 def _named(status_is_ok: bool) -> list[object]:
     chosen = [exchange for exchange in EXCHANGES if (exchange.status < 400) == status_is_ok]
-    return [pytest.param(exchange, id=exchange.name) for exchange in chosen] or [
-        pytest.param(None, id="none")
-    ]
+    return [pytest.param(exchange, id=exchange.name) for exchange in chosen] or [pytest.param(None, id="none")]
 
 
 @needs_corpus

@@ -37,9 +37,7 @@ CALLS = content("model", CALL)
 RESPONSES = content("user", RESPONSE)
 
 CASES: Mapping[str, Case] = {
-    "contents_present": Case(
-        body(USER), body(), "* GenerateContentRequest.contents: contents is not specified"
-    ),
+    "contents_present": Case(body(USER), body(), "* GenerateContentRequest.contents: contents is not specified"),
     "parts_present": Case(
         body(content("user", {"text": ""})),
         body(content("user")),
@@ -62,8 +60,7 @@ CASES: Mapping[str, Case] = {
     "call_turns_follow_user_turns": Case(
         body(USER, CALLS, RESPONSES, CALLS, RESPONSES),
         body(USER, MODEL, CALLS, RESPONSES),
-        "Please ensure that function call turn comes immediately after a user turn or after a function"
-        " response turn.",
+        "Please ensure that function call turn comes immediately after a user turn or after a function response turn.",
     ),
     "response_turns_follow_call_turns": Case(
         body(USER, CALLS, RESPONSES),

@@ -20,8 +20,7 @@ CALLS: Body = {
 FIRST: Body = {"role": "tool", "tool_call_id": "call_1", "content": "Tokyo"}
 SECOND: Body = {"role": "tool", "tool_call_id": "call_2", "content": "Kyoto"}
 ORPHAN_WORDS = (
-    "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with"
-    " 'tool_calls'."
+    "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."
 )
 
 
@@ -43,8 +42,7 @@ CASES: Mapping[str, Case] = {
     "messages_present": Case(
         body(USER),
         body(),
-        "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array"
-        " instead.",
+        "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead.",
     ),
     "assistant_has_content_or_calls": Case(
         body(USER, {"role": "assistant", "content": ""}),

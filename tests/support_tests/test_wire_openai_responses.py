@@ -149,10 +149,7 @@ def test_reasoning_needs_exactly_its_follower() -> None:
     """The server knows which item a reasoning item was made for."""
     other = body(USER, REASONING, ANSWER, USER)
 
-    assert (
-        openai_responses.check(other, ledger=memory(stored=True))[0].rule
-        == "reasoning_is_followed_by_its_item"
-    )
+    assert openai_responses.check(other, ledger=memory(stored=True))[0].rule == "reasoning_is_followed_by_its_item"
     assert openai_responses.check(other) == ()
 
 

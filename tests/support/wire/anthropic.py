@@ -108,9 +108,7 @@ def call_ids_are_unique(reading: Reading) -> Iterator[Refusal]:
 def calls_are_answered_directly_after(reading: Reading) -> Iterator[Refusal]:
     """All results of a turn stand at the head of the next user turn, before any text."""
     for turn, following in with_next(reading.turns):
-        answered = (
-            {block.text("tool_use_id") for block in following.leading_results()} if following else set()
-        )
+        answered = {block.text("tool_use_id") for block in following.leading_results()} if following else set()
         calls = (block.text("id") for block in turn.of_kind("tool_use"))
         missing = [call for call in calls if call not in answered]
         if missing:
@@ -146,9 +144,7 @@ def server_results_have_their_call(reading: Reading) -> Iterator[Refusal]:
     for _, block in _placed(reading):
         if block.kind in SERVER_CALL_KINDS:
             seen.add(block.text("id"))
-        elif (
-            block.kind != "tool_result" and block.is_server_result() and block.text("tool_use_id") not in seen
-        ):
+        elif block.kind != "tool_result" and block.is_server_result() and block.text("tool_use_id") not in seen:
             id_ = block.text("tool_use_id")
             yield _refuse("server_results_have_their_call", path=block.path, kind=block.kind, id=id_)
 

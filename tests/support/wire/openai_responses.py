@@ -192,11 +192,7 @@ def _is_stored(reading: Reading, item: Body) -> bool:
 
 
 def _follows(reading: Reading, reasoning: Body, following: Body | None) -> bool:
-    if (
-        following is None
-        or _kind(following) in _OUTPUT_KINDS
-        or following.get("role") not in (None, "assistant")
-    ):
+    if following is None or _kind(following) in _OUTPUT_KINDS or following.get("role") not in (None, "assistant"):
         return False
     issued, id_ = reading.issued(reasoning), following.get("id")
     if not id_:

@@ -64,9 +64,7 @@ class ThinkingLedger:
                 self.blocks[key_of(data)] = IssuedThinking(key_of(data), _said(data), prefix, previous)
                 kept.append(key_of(data))
         keys = tuple(key_of(data) for data in said if _is_thinking(data))
-        self.companions.update(
-            {text_of(data.get("id")): keys for data in said if data.get("type") == "tool_use"}
-        )
+        self.companions.update({text_of(data.get("id")): keys for data in said if data.get("type") == "tool_use"})
 
     def is_genuine(self, data: Body) -> bool:
         """Return whether the block is exactly as issued."""
@@ -118,9 +116,7 @@ def latest_thinking_is_unmodified(reading: Reading) -> Iterator[Refusal]:
     for turn in loop or latest:
         issued, sent = _issued_with(reading.ledger, turn), turn.thinking()
         if issued and not sent and turn in loop and reading.thinking_mode in ("enabled", "adaptive"):
-            yield refuse(
-                "anthropic", "open_loop_begins_with_thinking", index=turn.index, found=_first_kind(turn)
-            )
+            yield refuse("anthropic", "open_loop_begins_with_thinking", index=turn.index, found=_first_kind(turn))
         elif sent and not _as_issued(reading.ledger, issued, sent):
             yield refuse("anthropic", "latest_thinking_is_unmodified", path=sent[0].path)
 

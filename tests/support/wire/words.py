@@ -30,23 +30,18 @@ class Words:
 
 _ANTHROPIC = {
     "messages_present": Words("messages: at least one message is required", "I"),
-    "messages_not_too_many": Words(
-        "messages: List should have at most 100000 items", "S anthropic SDK", quoted=False
-    ),
+    "messages_not_too_many": Words("messages: List should have at most 100000 items", "S anthropic SDK", quoted=False),
     "messages_have_known_roles": Words(
         "messages.{index}: Input does not match the expected shape.", "C anthropic_completion_error"
     ),
     "first_message_is_from_the_user": Words('messages: first message must use the "user" role', "I"),
     "content_is_not_empty": Words(
-        "messages.{index}: all messages must have non-empty content except for the optional final assistant"
-        " message",
+        "messages.{index}: all messages must have non-empty content except for the optional final assistant message",
         "I",
     ),
     "text_is_not_empty": Words("messages: text content blocks must be non-empty", "I"),
     "text_is_not_whitespace": Words("messages: text content blocks must contain non-whitespace text", "I"),
-    "blocks_stand_in_their_role": Words(
-        "messages.{index}: `{kind}` blocks can only be in `{role}` messages", "I"
-    ),
+    "blocks_stand_in_their_role": Words("messages.{index}: `{kind}` blocks can only be in `{role}` messages", "I"),
     "call_ids_have_allowed_characters": Words(
         "{path}.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'", "S Mastra, LiteLLM"
     ),
@@ -87,9 +82,7 @@ _ANTHROPIC = {
         " These blocks must remain as they were in the original response.",
         "I anthropics/claude-code#63203, #63404",
     ),
-    "signatures_are_genuine": Words(
-        "{path}: Invalid `signature` in `{kind}` block", "I anthropics/claude-code#10627"
-    ),
+    "signatures_are_genuine": Words("{path}: Invalid `signature` in `{kind}` block", "I anthropics/claude-code#10627"),
     "thinking_fits_its_prefix": Words(
         "{path}: Invalid `signature` in `{kind}` block. The block is bound to a different conversation."
         " Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to"
@@ -100,8 +93,7 @@ _ANTHROPIC = {
         "thinking.{kind}.block_binding: Extra inputs are not permitted", "D preserved-thinking"
     ),
     "no_prefill_on_newer_models": Words(
-        "This model does not support assistant message prefill. The conversation must end with a user"
-        " message.",
+        "This model does not support assistant message prefill. The conversation must end with a user message.",
         "S",
     ),
     "cache_points_are_at_most_four": Words(
@@ -111,8 +103,7 @@ _ANTHROPIC = {
 
 _CHAT = {
     "messages_present": Words(
-        "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array"
-        " instead.",
+        "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead.",
         "I",
         code="empty_array",
     ),
@@ -123,8 +114,7 @@ _CHAT = {
         "S",
     ),
     "tool_messages_follow_their_call": Words(
-        "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with"
-        " 'tool_calls'.",
+        "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.",
         "I miurla/morphic#136; crewAIInc/crewAI#1620",
     ),
     "reasoning_content_returns_where_required": Words(
@@ -170,9 +160,7 @@ _RESPONSES = {
         "Item '{id}' of type '{kind}' was provided without its required 'reasoning' item: '{reasoning}'.",
         "I continuedev/continue#10018, #10880",
     ),
-    "calls_are_answered": Words(
-        "No tool output found for function call {id}.", "I openai/openai-agents-python#673"
-    ),
+    "calls_are_answered": Words("No tool output found for function call {id}.", "I openai/openai-agents-python#673"),
     "outputs_answer_a_call": Words(
         "No tool call found for function call output with call_id {id}.", "I leookun/cursor-byok#307"
     ),
@@ -191,9 +179,7 @@ _RESPONSES = {
 
 _GOOGLE = {
     "contents_present": Words("* GenerateContentRequest.contents: contents is not specified", "I"),
-    "parts_present": Words(
-        "* GenerateContentRequest.contents[{index}].parts: contents.parts must not be empty.", "I"
-    ),
+    "parts_present": Words("* GenerateContentRequest.contents[{index}].parts: contents.parts must not be empty.", "I"),
     "roles_are_known": Words("Please use a valid role: user, model.", "C vertex_invalid_role_400"),
     "contents_do_not_begin_with_a_model_turn": Words(
         "Requests beginning with a model turn are not supported.", "S pydantic-ai", quoted=False
@@ -202,8 +188,7 @@ _GOOGLE = {
         "Requests ending with a model turn are not supported.", "S Mastra #23320"
     ),
     "call_turns_follow_user_turns": Words(
-        "Please ensure that function call turn comes immediately after a user turn or after a function"
-        " response turn.",
+        "Please ensure that function call turn comes immediately after a user turn or after a function response turn.",
         "I google-gemini/gemini-cli#11814",
     ),
     "response_turns_follow_call_turns": Words(
@@ -224,8 +209,7 @@ _GOOGLE = {
 
 _BEDROCK = {
     "first_message_is_from_the_user": Words(
-        "A conversation must start with a user message. Try again with a conversation that starts with a"
-        " user message.",
+        "A conversation must start with a user message. Try again with a conversation that starts with a user message.",
         "I",
     ),
     "roles_alternate": Words(
