@@ -1,0 +1,244 @@
+"""What a callback and a condition may do through the adapter, and what the constructor accepts."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Sequence
+from contextvars import ContextVar
+from typing import Any
+
+import pytest
+from pydantic_ai import Agent
+from pydantic_ai.messages import ModelMessage
+
+from agents import (
+    ENTRY_POINTS,
+    Context,
+    Script,
+    adapter,
+    asks,
+    calls,
+    keep,
+    lines,
+    results,
+    run_through,
+    says,
+    stored,
+    turns,
+)
+from kedi_compile import (
+    HistoryConfigurationError,
+    HistoryPrefixWarning,
+    HistoryProcessingError,
+    HistoryProcessingValidationError,
+    HistoryProcessorState,
+    HistoryProtectedWarning,
+)
+from kedi_pydantic_ai import PydanticAdapter
+
+KEPT_ONE = ["< question 3", "> answer 3", "< now"]
+
+
+@pytest.mark.parametrize("entry", ENTRY_POINTS)
+def test_an_async_callback_is_awaited(entry: str) -> None:
+    """The callback may be asynchronous."""
+
+    async def edit(ctx: Context) -> list[ModelMessage]:
+        await asyncio.sleep(0)
+        return ctx.keep_recent_groups(1)
+
+    script = Script("done")
+    agent = Agent(script.model, capabilities=[adapter(edit)])
+
+    run_through(entry, agent, "now", message_history=turns(3))
+
+    assert script.sent == [KEPT_ONE]
+
+
+def test_a_sync_callback_runs_in_a_worker_thread_with_the_callers_context() -> None:
+    """It does not block the event loop, and context variables are the caller's."""
+    tenant: ContextVar[str] = ContextVar("tenant")
+    seen: list[tuple[bool, str]] = []
+
+    def note(ctx: Context) -> Sequence[ModelMessage]:
+        seen.append((threading.current_thread() is threading.main_thread(), tenant.get()))
+        return ctx.messages
+
+    agent = Agent(Script("done").model, capabilities=[adapter(note)])
+    tenant.set("blue")
+
+    run_through("run", agent, "now")
+
+    assert seen == [(False, "blue")]
+
+
+@pytest.mark.parametrize("entry", ENTRY_POINTS)
+def test_a_false_condition_skips_the_processor(entry: str) -> None:
+    """After False nothing is copied and nothing edited; the host's own objects go out."""
+    history = turns(3)
+    script = Script("done")
+    agent = Agent(script.model, capabilities=[adapter(_unreachable, lambda state: False)])
+
+    finished = run_through(entry, agent, "now", message_history=history)
+
+    assert script.sent == [[*lines(history), "< now"]]
+    assert all(kept is own for kept, own in zip(finished.all_messages, history, strict=False))
+
+
+@pytest.mark.parametrize("entry", ENTRY_POINTS)
+def test_a_condition_is_asked_before_every_request(entry: str) -> None:
+    """It is level-triggered: each request asks again, with facts of that request."""
+    states: list[HistoryProcessorState] = []
+
+    def second_only(state: HistoryProcessorState) -> bool:
+        states.append(state)
+        return state.request_index == 2
+
+    script = Script(calls("c1"), calls("c2"), "done")
+    agent = Agent(script.model, capabilities=[adapter(keep(1), second_only)])
+    agent.tool_plain(look)
+
+    run_through(entry, agent, "now", message_history=turns(3))
+
+    assert [(state.request_index, state.cache_epoch) for state in states] == [(1, 0), (2, 0), (3, 1)]
+    assert len(script.sent[0]) == 7
+    assert script.sent[1] == [*KEPT_ONE, "> call c1", "< result c1"]
+
+
+def test_an_async_condition_is_awaited() -> None:
+    """The predicate may be asynchronous."""
+
+    async def always(state: HistoryProcessorState) -> bool:
+        await asyncio.sleep(0)
+        return True
+
+    script = Script("done")
+    agent = Agent(script.model, capabilities=[adapter(keep(1), always)])
+
+    run_through("run", agent, "now", message_history=turns(3))
+
+    assert script.sent == [KEPT_ONE]
+
+
+@pytest.mark.parametrize("answer", [1, None, "yes"])
+def test_a_condition_that_is_not_exactly_bool_stops_the_request(answer: object) -> None:
+    """Other return types stop the request before model transport."""
+    script = Script("done")
+
+    def odd(state: HistoryProcessorState) -> Any:
+        return answer
+
+    agent = Agent(script.model, capabilities=[adapter(keep(1), odd)])
+
+    with pytest.raises(HistoryProcessingError, match="must return exactly True or False"):
+        run_through("run", agent, "now", message_history=turns(3))
+    assert script.sent == []
+
+
+def test_an_error_in_the_condition_stops_the_request() -> None:
+    """What the predicate raises is wrapped, its cause kept, and nothing is sent."""
+    script = Script("done")
+
+    def broken(state: HistoryProcessorState) -> bool:
+        raise LookupError(state.model_id)
+
+    agent = Agent(script.model, capabilities=[adapter(keep(1), broken)])
+
+    with pytest.raises(HistoryProcessingError) as caught:
+        run_through("run", agent, "now", message_history=turns(3))
+    assert isinstance(caught.value.__cause__, LookupError)
+    assert script.sent == []
+
+
+@pytest.mark.parametrize("entry", ENTRY_POINTS)
+def test_a_callback_error_is_wrapped_and_nothing_is_sent(entry: str) -> None:
+    """Callback errors propagate; the old history is never sent silently."""
+    script = Script("done")
+
+    def broken(ctx: Context) -> list[ModelMessage]:
+        raise LookupError("no policy")
+
+    agent = Agent(script.model, capabilities=[adapter(broken)])
+
+    with pytest.raises(HistoryProcessingError) as caught:
+        run_through(entry, agent, "now", message_history=turns(3))
+    assert isinstance(caught.value.__cause__, LookupError)
+    assert script.sent == []
+
+
+@pytest.mark.parametrize("entry", ENTRY_POINTS)
+def test_a_careless_slice_is_refused_before_transport(entry: str) -> None:
+    """The last two messages of a tool loop split the current cycle."""
+    script = Script(calls("c1"), "done")
+    agent = Agent(script.model, capabilities=[adapter(lambda ctx: ctx.messages[-1:])])
+    agent.tool_plain(look)
+
+    with pytest.raises(HistoryProcessingValidationError) as caught:
+        run_through(entry, agent, "now")
+    rules = [violation.rule for violation in caught.value.violations]
+    assert "orphan_tool_result" in rules
+    assert "split_group" in rules
+    assert script.sent == [["< now"]]
+
+
+def test_serialised_dictionaries_are_not_native() -> None:
+    """Plain dictionaries are refused in place of messages."""
+    script = Script("done")
+
+    def dictionaries(ctx: Context) -> Any:
+        return stored(list(ctx.messages))
+
+    agent = Agent(script.model, capabilities=[adapter(dictionaries)])
+
+    with pytest.raises(HistoryProcessingValidationError, match="not native messages of the pydantic adapter"):
+        run_through("run", agent, "now")
+    assert script.sent == []
+
+
+def test_the_constructor_warns_once_when_a_processor_is_given() -> None:
+    """Construction with a processor warns about cached prefixes; requests do not, nor does an adapter without one."""
+    with pytest.warns(HistoryPrefixWarning, match="may change earlier history") as caught:
+        built: PydanticAdapter[None] = PydanticAdapter(keep(1))
+    agent = Agent(Script("done").model, capabilities=[built])
+
+    run_through("run", agent, "now")
+
+    assert [warning.filename for warning in caught] == [__file__]
+
+
+def test_a_processor_that_could_free_nothing_warns_once_a_run() -> None:
+    """All closed groups are protected: the user is told, once per run."""
+    agent = Agent(Script(calls("c1"), calls("c2"), "done").model, capabilities=[adapter(keep(0))])
+    agent.tool_plain(look)
+    history = [asks("think"), calls("c0", thought="deep"), results("c0"), says("thought")]
+
+    with pytest.warns(HistoryProtectedWarning, match="signed_reasoning") as caught:
+        run_through("run", agent, "now", message_history=history)
+
+    assert len(caught) == 1
+
+
+def test_a_condition_without_a_processor_is_a_configuration_error() -> None:
+    """A condition alone chooses no processor."""
+    with pytest.raises(HistoryConfigurationError, match="without a `history_processor`"):
+        adapter(None, lambda state: True)
+
+
+def test_the_adapter_declares_its_capability() -> None:
+    """The declared capability is `history_processing`."""
+    assert PydanticAdapter.capabilities == frozenset({"history_processing"})
+
+
+def test_the_adapter_cannot_be_written_to_a_spec() -> None:
+    """A configuration with callables has no serialised name."""
+    assert PydanticAdapter.get_serialization_name() is None
+
+
+def look() -> str:
+    """Look at something."""
+    return "seen"
+
+
+def _unreachable(ctx: Context) -> list[ModelMessage]:
+    pytest.fail("the processor ran although the condition said no")
