@@ -1,27 +1,32 @@
 """Canonical digests: the one meaning of "the same history" across requests, copies and processes.
 
-A digest covers types as well as values, so `1`, `1.0`, `True` and `"1"` differ, and so do a tuple and a list. Texts
-are hashed as UTF-8 with surrogates passed through: a history may hold text no encoder accepts. In-process comparison
-of two objects at hand is `structure.same`, which is cheaper.
+A digest covers types as well as values, so `1`, `1.0`, `True` and `"1"` differ, and so do a tuple and a list. Plain
+data is written by `marshal` in its version 2, which keeps exact types, bit patterns of floats and lone surrogates, and
+no references; everything else is taken apart by its state. An object whose state cannot be read gets a digest of its
+own each time: equal at worst never, different never missed. In-process comparison of two objects at hand is
+`structure.same`.
 """
 
 from __future__ import annotations
 
 import hashlib
-import struct
+import marshal
 from collections.abc import Callable, Iterable
+from itertools import count
+from struct import pack
 from typing import Any
 
 Sink = Callable[[bytes], None]
 
-_PLAIN: dict[type, bytes] = {type(None): b"N", bool: b"B", int: b"I"}
+_FORMAT = 2
+_PLAIN = frozenset({type(None), bool, int, float, str, bytes, list, tuple, dict})
+_strangers = count()
 
 
 def digest(value: object, *, ignore: frozenset[str] = frozenset()) -> bytes:
     """Return the 32-byte digest of `value`.
 
-    `ignore` names record fields that are left out at every depth, for bookkeeping that is not content. An object
-    without readable state is covered by its type and `repr`, so its digest holds within one process only.
+    `ignore` names record fields that are left out at every depth, for bookkeeping that is not content.
     """
     hasher = hashlib.sha256()
     _feed(value, hasher.update, ignore)
@@ -34,47 +39,59 @@ def combine(digests: Iterable[bytes]) -> bytes:
 
 
 def _feed(value: Any, put: Sink, ignore: frozenset[str]) -> None:
-    cls = type(value)
-    if cls is str:
-        _put(b"S", value.encode("utf-8", "surrogatepass"), put)
-    elif (tag := _PLAIN.get(cls)) is not None:
-        _put(tag, str(value).encode(), put)
-    elif cls is float:
-        put(b"F" + struct.pack(">d", value))
-    elif cls is bytes:
-        _put(b"Y", value, put)
-    elif cls is list or cls is tuple:
-        _feed_items(b"L" if cls is list else b"T", value, put, ignore)
-    elif cls is dict:
-        _feed_pairs(b"D", value, put, ignore)
+    if type(value) in _PLAIN:
+        try:
+            _put(b"M", marshal.dumps(value, _FORMAT), put)
+        except ValueError:  # something inside is not plain, or too deep
+            _feed_container(value, put, ignore)
     else:
         _feed_object(value, put, ignore)
 
 
 def _put(tag: bytes, data: bytes, put: Sink) -> None:
-    put(tag + struct.pack(">Q", len(data)) + data)
+    put(tag + pack(">Q", len(data)))
+    put(data)
 
 
-def _feed_items(tag: bytes, items: Any, put: Sink, ignore: frozenset[str]) -> None:
-    put(tag + struct.pack(">Q", len(items)))
+def _feed_container(value: Any, put: Sink, ignore: frozenset[str]) -> None:
+    put(type(value).__name__.encode() + pack(">Q", len(value)))
+    items = (part for pair in value.items() for part in pair) if type(value) is dict else value
     for item in items:
-        _feed(item, put, ignore)
-
-
-def _feed_pairs(tag: bytes, pairs: dict[Any, Any], put: Sink, ignore: frozenset[str]) -> None:
-    put(tag + struct.pack(">Q", len(pairs)))
-    for key, item in pairs.items():
-        _feed(key, put, ignore)
         _feed(item, put, ignore)
 
 
 def _feed_object(value: Any, put: Sink, ignore: frozenset[str]) -> None:
     cls = type(value)
     _put(b"O", f"{cls.__module__}.{cls.__qualname__}".encode(), put)
-    if isinstance(value, (set, frozenset)):
-        members = sorted(digest(item, ignore=ignore) for item in value)
-        _feed_items(b"L", members, put, ignore)
-    elif (fields := getattr(value, "__dict__", None)) is not None and not isinstance(value, type):
-        _feed_pairs(b"D", {name: item for name, item in fields.items() if name not in ignore}, put, ignore)
+    if isinstance(value, type):
+        _put(b"C", f"{value.__module__}.{value.__qualname__}".encode(), put)
+    elif isinstance(value, (set, frozenset)):
+        _put(b"S", b"".join(sorted(digest(item, ignore=ignore) for item in value)), put)
+    elif type(state := getattr(value, "__dict__", None)) is dict and not _has_more(cls):
+        _feed({name: item for name, item in state.items() if name not in ignore}, put, ignore)
     else:
-        _put(b"R", repr(value).encode("utf-8", "surrogatepass"), put)
+        _feed_state(value, put, ignore)
+
+
+def _has_more(cls: type) -> bool:
+    """Whether an instance may hold state beside its `__dict__`: slots, or what a built-in base keeps."""
+    return cls.__basicsize__ > _PLAIN_SIZE or any(vars(base).get("__slots__") for base in cls.__mro__)
+
+
+_PLAIN_SIZE = type("", (), {}).__basicsize__
+
+
+def _feed_state(value: Any, put: Sink, ignore: frozenset[str]) -> None:
+    """Feed what `copy` would carry over."""
+    try:
+        state = value.__reduce_ex__(4)
+    except Exception:  # noqa: BLE001  # whatever a stranger's hook raises, its state cannot be read
+        _put(b"X", str(next(_strangers)).encode(), put)
+        return
+    if isinstance(state, str):
+        _put(b"G", state.encode(), put)
+        return
+    rebuild, arguments, *rest = state
+    _put(b"R", getattr(rebuild, "__qualname__", repr(rebuild)).encode(), put)
+    for part in (arguments, *rest[:1], *(part and list(part) for part in rest[1:3])):
+        _feed(part, put, ignore)

@@ -25,9 +25,10 @@ from kedi_compile.history.continuation import Continuation
 from kedi_compile.history.drive import drive, drive_sync
 from kedi_compile.history.flow import Flow, Outcome, Staged, Unchanged, process
 from kedi_compile.history.lifecycle import Lifecycle, RequestState
+from kedi_compile.history.memory import Memory
 from kedi_compile.history.origins import OriginLedger
 from kedi_compile.history.policy import HistoryPolicy
-from kedi_compile.history.revision import GroupNames, Revision
+from kedi_compile.history.revision import Revision, RunKnowledge
 from kedi_compile.history.usage import UsageCheckpoint, bind_usage
 
 MessageT = TypeVar("MessageT")
@@ -52,11 +53,13 @@ class RunSession(Generic[MessageT]):
         self._dialect = dialect
         self._owner = owner
         self._origins = origins or OriginLedger()
-        self._names = GroupNames()
+        self._run: RunKnowledge[MessageT] = RunKnowledge(
+            dialect, Memory(dialect), self._origins, policy.token_counter, policy.reasoning_protection
+        )
         self._lifecycle = Lifecycle()
         self._continuation = Continuation()
         self._before_edit: Continuation | None = None
-        self._usage: UsageCheckpoint | None = None
+        self._usage: UsageCheckpoint[MessageT] | None = None
         self._warned = False
 
     @property
@@ -124,14 +127,7 @@ class RunSession(Generic[MessageT]):
 
     def revision(self, messages: Sequence[MessageT]) -> Revision[MessageT]:
         """Describe a list of native messages, lazily, as this session sees it."""
-        return Revision(
-            messages,
-            self._dialect,
-            origins=self._origins,
-            names=self._names,
-            token_counter=self._policy.token_counter,
-            reasoning_protection=self._policy.reasoning_protection,
-        )
+        return Revision(messages, self._run)
 
     def sent(self) -> None:
         """Note that the request goes to the transport; further attempts at it change nothing.

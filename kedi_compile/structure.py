@@ -101,7 +101,7 @@ def _cloner_for(cls: type) -> Callable[[Any], Any]:
     cloner: Callable[[Any], Any]
     if issubclass(cls, (Enum, type)):
         cloner = _share
-    elif _is_plain_record(cls):
+    elif is_plain_record(cls):
         cloner = _clone_record
     elif _is_plain_model(cls):
         cloner = _clone_model
@@ -111,13 +111,20 @@ def _cloner_for(cls: type) -> Callable[[Any], Any]:
     return cloner
 
 
-def _is_plain_record(cls: type) -> bool:
-    return (
-        dataclasses.is_dataclass(cls)
-        and all("__slots__" not in vars(base) for base in cls.__mro__[:-1])
-        and not issubclass(cls, (list, dict, tuple, set, str, bytes, int, float))
-        and not _copies_itself(cls)
-    )
+def is_plain_record(cls: type) -> bool:
+    """Tell whether an instance of `cls` is nothing but its `__dict__`: a dataclass without slots or own copy hooks."""
+    known = _RECORDS.get(cls)
+    if known is None:
+        known = _RECORDS[cls] = (
+            dataclasses.is_dataclass(cls)
+            and not any(vars(base).get("__slots__") for base in cls.__mro__)
+            and not issubclass(cls, (list, dict, tuple, set, str, bytes, int, float))
+            and not _copies_itself(cls)
+        )
+    return known
+
+
+_RECORDS: dict[type, bool] = {}
 
 
 def _is_plain_model(cls: type) -> bool:
@@ -218,7 +225,7 @@ _COMPARERS: dict[type, Callable[[Any, Any], bool]] = {
 def _comparer_for(cls: type) -> Callable[[Any, Any], bool]:
     if issubclass(cls, (Enum, type)):
         comparer: Callable[[Any, Any], bool] = _never
-    elif _is_plain_record(cls):
+    elif is_plain_record(cls):
         comparer = _same_record
     elif _is_plain_model(cls):
         comparer = _same_model

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from kedi_compile.dialect import HistoryEntry, TextRole
 from kedi_compile.history.detached import DetachedMessages
@@ -44,8 +44,8 @@ class HistoryProcessorState:
     model_id: str
     request_index: int
     cache_epoch: int
-    _revision: Revision[object] = field(repr=False, compare=False)
-    _usage: UsageCheckpoint | None = field(default=None, repr=False, compare=False)
+    _revision: Revision[Any] = field(repr=False, compare=False)
+    _usage: UsageCheckpoint[Any] | None = field(default=None, repr=False, compare=False)
 
     @property
     def estimated_tokens(self) -> int:
@@ -87,7 +87,7 @@ class HistoryProcessorContext(Generic[MessageT]):
     request_index: int
     cache_epoch: int
     _revision: Revision[MessageT] = field(repr=False, compare=False)
-    _usage: UsageCheckpoint | None = field(default=None, repr=False, compare=False)
+    _usage: UsageCheckpoint[Any] | None = field(default=None, repr=False, compare=False)
     _retentions: list[Retention] = field(default_factory=list, repr=False, compare=False)
 
     @property
@@ -199,7 +199,7 @@ HistoryProcessorCondition = Callable[[HistoryProcessorState], "bool | Awaitable[
 
 
 def make_context(
-    revision: Revision[MessageT], info: RequestInfo, usage: UsageCheckpoint | None, retentions: list[Retention]
+    revision: Revision[MessageT], info: RequestInfo, usage: UsageCheckpoint[Any] | None, retentions: list[Retention]
 ) -> HistoryProcessorContext[MessageT]:
     """Build the context of one request over a revision; what it keeps is noted in `retentions`."""
     return HistoryProcessorContext(

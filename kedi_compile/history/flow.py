@@ -71,7 +71,7 @@ def process(
     revision: Revision[MessageT],
     info: RequestInfo,
     *,
-    usage: UsageCheckpoint | None,
+    usage: UsageCheckpoint[Any] | None,
     lifecycle: Lifecycle,
     reread: Callable[[], Sequence[MessageT]],
 ) -> Flow[MessageT]:
@@ -94,7 +94,7 @@ def process(
     return outcome
 
 
-def _state(revision: Revision[Any], info: RequestInfo, usage: UsageCheckpoint | None) -> HistoryProcessorState:
+def _state(revision: Revision[Any], info: RequestInfo, usage: UsageCheckpoint[Any] | None) -> HistoryProcessorState:
     name = revision.dialect.adapter_shortname
     return HistoryProcessorState(name, info.model_id, info.request_index, info.cache_epoch, revision, usage)
 
@@ -107,7 +107,7 @@ def _checked_answer(value: object) -> bool:
 
 
 def _edit(
-    policy: HistoryPolicy[MessageT], revision: Revision[MessageT], info: RequestInfo, usage: UsageCheckpoint | None
+    policy: HistoryPolicy[MessageT], revision: Revision[MessageT], info: RequestInfo, usage: UsageCheckpoint[Any] | None
 ) -> Flow[MessageT]:
     assert policy.processor is not None  # a policy without a processor is never driven
     retentions: list[Retention] = []

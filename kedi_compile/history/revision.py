@@ -8,14 +8,17 @@ specification, Conditional Processing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, count
-from typing import Generic, TypeVar
+from operator import is_not
+from typing import Generic, NoReturn, TypeVar
 
 from kedi_compile.canonical import combine
 from kedi_compile.dialect import Dialect, HistoryEntry, HistoryOrigin, MessageFacts, ProtectedReason
 from kedi_compile.errors import HistoryProcessingError
 from kedi_compile.history.groups import HistoryGroup, Span, find_spans
+from kedi_compile.history.memory import Memory, Row
 from kedi_compile.history.origins import OriginLedger
 from kedi_compile.history.pairing import Pairing, pair
 from kedi_compile.history.reasoning import ReasoningProtection, protect_reasoning
@@ -48,35 +51,58 @@ class GroupNames:
         return known[1] if known else None
 
 
+@dataclass(frozen=True)
+class RunKnowledge(Generic[MessageT]):
+    """What the revisions of one run share."""
+
+    dialect: Dialect[MessageT]
+    memory: Memory[MessageT]
+    origins: OriginLedger
+    token_counter: Callable[[MessageT], int] | None = None
+    reasoning_protection: ReasoningProtection = "always"
+    names: GroupNames = field(default_factory=GroupNames)
+
+    def count_tokens(self, message: MessageT) -> int:
+        """Count or estimate the tokens of one message.
+
+        Raises:
+            HistoryProcessingError: `token_counter` returned something else than a nonnegative int.
+        """
+        value: object = (self.token_counter or self.dialect.estimate)(message)
+        if type(value) is not int or value < 0:
+            msg = f"`token_counter` returned {value!r}; it must return a nonnegative int"
+            raise HistoryProcessingError(msg)
+        return value
+
+
 class Revision(Generic[MessageT]):
     """A snapshot of the history's message objects; nothing of it is handed to a callback undetached."""
 
-    def __init__(
-        self,
-        messages: Sequence[MessageT],
-        dialect: Dialect[MessageT],
-        *,
-        origins: OriginLedger,
-        names: GroupNames,
-        token_counter: Callable[[MessageT], int] | None = None,
-        reasoning_protection: ReasoningProtection = "always",
-    ) -> None:
+    def __init__(self, messages: Sequence[MessageT], run: RunKnowledge[MessageT]) -> None:
         self.messages = tuple(messages)
-        self.dialect = dialect
-        self._origins = origins
-        self._names = names
-        self._count = token_counter or dialect.estimate
-        self._reasoning_protection = reasoning_protection
+        self._run = run
+
+    @property
+    def dialect(self) -> Dialect[MessageT]:
+        """How the messages are read."""
+        return self._run.dialect
+
+    @cached_property
+    def rows(self) -> list[Row[MessageT]]:
+        """What is remembered of each message; the same row in two revisions means the same content."""
+        return self._run.memory.recall(self.messages)
 
     @cached_property
     def facts(self) -> list[MessageFacts]:
         """The facts of each message, in order."""
-        return [self.dialect.describe(message) for message in self.messages]
+        dialect = self.dialect
+        return [row.facts(dialect) for row in self.rows]
 
     @cached_property
     def tokens(self) -> list[int]:
         """The estimated or counted tokens of each message, in order."""
-        return [_checked_count(self._count(message), index) for index, message in enumerate(self.messages)]
+        count = self._run.count_tokens
+        return [row.tokens(count) for row in self.rows]
 
     @cached_property
     def estimated_tokens(self) -> int:
@@ -86,11 +112,12 @@ class Revision(Generic[MessageT]):
     @cached_property
     def digests(self) -> list[bytes]:
         """The 32-byte digest of each message, in order."""
-        return [self.dialect.digest(message) for message in self.messages]
+        dialect = self.dialect
+        return [row.digest(dialect) for row in self.rows]
 
     @cached_property
     def version(self) -> str:
-        """An opaque name of this content: equal histories have equal versions within a process."""
+        """An opaque name of this content: equal histories have equal versions."""
         return combine(self.digests).hex()
 
     @cached_property
@@ -102,19 +129,19 @@ class Revision(Generic[MessageT]):
     def spans(self) -> list[Span]:
         """The groups' bounds and reasons, in order."""
         spans = find_spans(self.facts, self.pairing, merges_requests=self.dialect.merges_requests)
-        return protect_reasoning(spans, self._reasoning_protection)
+        return protect_reasoning(spans, self._run.reasoning_protection)
 
     @cached_property
     def groups(self) -> tuple[HistoryGroup, ...]:
         """The groups, which partition the messages in order."""
-        names = self._names.assign([self.messages[span.start : span.end] for span in self.spans])
+        names = self._run.names.assign([self.messages[span.start : span.end] for span in self.spans])
         return tuple(
             HistoryGroup(name, span.start, span.end, span.closed, span.reasons, self._origins_of(span))
             for name, span in zip(names, self.spans, strict=True)
         )
 
     def _origins_of(self, span: Span) -> tuple[HistoryOrigin, ...]:
-        return tuple(chain.from_iterable(map(self._origins.find, self.messages[span.start : span.end])))
+        return tuple(chain.from_iterable(map(self._run.origins.find, self.messages[span.start : span.end])))
 
     @cached_property
     def entries(self) -> tuple[HistoryEntry, ...]:
@@ -133,7 +160,7 @@ class Revision(Generic[MessageT]):
                     results=fact.results,
                     protected_reasons=self._own_reasons(index, group),
                     estimated_tokens=self.tokens[index],
-                    origins=self._origins.find(self.messages[index]),
+                    origins=self._run.origins.find(self.messages[index]),
                     group_id=group.group_id,
                 )
 
@@ -149,27 +176,14 @@ class Revision(Generic[MessageT]):
         Raises:
             HistoryProcessingError: a message was added, removed, replaced, or no longer says what was shown.
         """
-        now = Revision(messages, self.dialect, origins=self._origins, names=self._names, token_counter=self._count)
-        if len(now.messages) != len(self.messages) or any(map(_is_not, now.messages, self.messages)):
-            self._raise_changed("messages were added, removed or replaced")
-        for name in ("tokens", "digests"):
-            if name in vars(self) and getattr(now, name) != getattr(self, name):
-                pairs = zip(getattr(now, name), getattr(self, name), strict=True)
-                index = next(place for place, (new, old) in enumerate(pairs) if new != old)
-                self._raise_changed(f"message {index} was changed in place")
-
-    @staticmethod
-    def _raise_changed(how: str) -> None:
-        msg = f"The history changed between the condition and the processor: {how}; the condition's answer is stale"
-        raise HistoryProcessingError(msg)
+        if len(messages) != len(self.messages) or any(map(is_not, messages, self.messages)):
+            _raise_changed("messages were added, removed or replaced")
+        if "rows" in vars(self):
+            now = Revision(messages, self._run).rows
+            if changed := [index for index, pair in enumerate(zip(now, self.rows, strict=True)) if is_not(*pair)]:
+                _raise_changed(f"message {changed[0]} was changed in place")
 
 
-def _is_not(left: object, right: object) -> bool:
-    return left is not right
-
-
-def _checked_count(value: object, index: int) -> int:
-    if type(value) is not int or value < 0:
-        msg = f"`token_counter` returned {value!r} for message {index}; it must return a nonnegative int"
-        raise HistoryProcessingError(msg)
-    return value
+def _raise_changed(how: str) -> NoReturn:
+    msg = f"The history changed between the condition and the processor: {how}; the condition's answer is stale"
+    raise HistoryProcessingError(msg)

@@ -8,34 +8,35 @@ or foreign message makes the measurement void. Source: History specification, Co
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeVar
+from operator import is_
+from typing import Generic, TypeVar
 
-from kedi_compile.canonical import combine
+from kedi_compile.history.memory import Row
 from kedi_compile.history.revision import Revision
 
 MessageT = TypeVar("MessageT")
 
 
 @dataclass(frozen=True, slots=True)
-class UsageCheckpoint:
-    """Measured tokens (input plus output) of a history of `length` messages with the given digest."""
+class UsageCheckpoint(Generic[MessageT]):
+    """Measured tokens (input plus output) of a history, whose rows say what it was."""
 
     tokens: int
-    digest: bytes
-    length: int
+    rows: tuple[Row[MessageT], ...]
 
 
-def bind_usage(revision: Revision[MessageT], tokens: int) -> UsageCheckpoint:
+def bind_usage(revision: Revision[MessageT], tokens: int) -> UsageCheckpoint[MessageT]:
     """Bind `tokens` to a history that ends with the response they were reported for."""
-    return UsageCheckpoint(tokens, combine(revision.digests), len(revision.messages))
+    return UsageCheckpoint(tokens, tuple(revision.rows))
 
 
-def measured_tokens(checkpoint: UsageCheckpoint | None, revision: Revision[MessageT]) -> int | None:
+def measured_tokens(checkpoint: UsageCheckpoint[MessageT] | None, revision: Revision[MessageT]) -> int | None:
     """Return the measured tokens of `revision`, or None where the checkpoint says nothing about it."""
-    if checkpoint is None or len(revision.messages) < checkpoint.length:
+    if checkpoint is None or len(revision.rows) < len(checkpoint.rows):
         return None
-    if not all(fact.results for fact in revision.facts[checkpoint.length :]):
+    if not all(map(is_, checkpoint.rows, revision.rows)):
         return None
-    if combine(revision.digests[: checkpoint.length]) != checkpoint.digest:
+    count = len(checkpoint.rows)
+    if not all(fact.results for fact in revision.facts[count:]):
         return None
-    return checkpoint.tokens + sum(revision.tokens[checkpoint.length :])
+    return checkpoint.tokens + sum(revision.tokens[count:])
