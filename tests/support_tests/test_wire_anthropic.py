@@ -73,7 +73,7 @@ CASES: Mapping[str, Case] = {
         "messages.0: Input does not match the expected shape.",
     ),
     "first_message_is_from_the_user": Case(
-        body(USER),
+        body(says({"type": "compaction", "content": "They met."}), USER),
         body(says(text("Hello")), USER),
         'messages: first message must use the "user" role',
     ),
@@ -358,3 +358,18 @@ def test_dropping_on_mismatch_accepts_the_edit() -> None:
     dropping = {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
 
     assert talk.misfit(talk.body(system="Be unkind.", thinking=dropping)) is None
+
+
+def test_the_prefix_starts_at_the_latest_compaction() -> None:
+    """What the server compacted may be left out; what follows the compaction is bound as before."""
+    compaction: Body = {"type": "compaction", "content": "They met."}
+    ledger = ThinkingLedger()
+    whole = [USER, says(compaction, text("Go on.")), THANKS]
+    ledger.record({"model": "claude-opus-5-5", "messages": whole}, [THOUGHT, text("Welcome.")])
+    said = says(THOUGHT, text("Welcome."))
+
+    shortened = {"model": "claude-opus-5-5", "messages": [*whole[1:], said, THANKS]}
+    edited = {"model": "claude-opus-5-5", "messages": [says(compaction, text("Stop.")), THANKS, said, THANKS]}
+
+    assert anthropic.check(shortened, ledger=ledger) == ()
+    assert anthropic.check(edited, ledger=ledger)[0].rule == "thinking_fits_its_prefix"

@@ -121,13 +121,12 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _stream(self, reply: Reply, events: tuple[Event, ...]) -> None:
         self._head(reply, "transfer-encoding", "chunked")
-        for sent, event in enumerate(events):
-            if reply.gate and reply.gate.after == sent:
+        for sent, event in enumerate((*events, None)):
+            if reply.gate and sent == min(reply.gate.after, len(events)):
                 reply.gate.wait()
-            if reply.cut == sent:
+            if reply.cut is not None and sent == min(reply.cut, len(events)):
                 return
-            self._chunk(_encoded(event))
-        self._chunk(b"")
+            self._chunk(_encoded(event) if event else b"")
 
     def _head(self, reply: Reply, *header: str) -> None:
         self.send_response_only(reply.status)

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from .anthropic_turns import SERVER_CALL_KINDS, Placed, Turn, open_loop, read_turns
+from .anthropic_turns import SERVER_CALL_KINDS, THINKING_KINDS, Placed, Turn, open_loop, read_turns
 from .reading import Body, count_key, is_blank, mapping_of, mappings_of, repeated, text_of, with_next
 from .refusal import Refusal
 from .thinking import (
@@ -56,8 +56,8 @@ def messages_have_known_roles(reading: Reading) -> Iterator[Refusal]:
 
 
 def first_message_is_from_the_user(reading: Reading) -> Iterator[Refusal]:
-    """A conversation begins with the user."""
-    if reading.turns and reading.turns[0].role == "assistant":
+    """A conversation begins with the user, or with the compaction that stands for its beginning."""
+    if reading.turns and reading.turns[0].role == "assistant" and reading.turns[0].first_kind() != "compaction":
         yield _refuse("first_message_is_from_the_user")
 
 
@@ -173,9 +173,8 @@ def open_loop_begins_with_thinking(reading: Reading) -> Iterator[Refusal]:
     if reading.thinking_mode != "enabled" or reading.bound:
         return
     for turn in open_loop(reading.turns)[:1]:
-        if not turn.blocks[0].is_thinking():
-            found = turn.blocks[0].kind
-            yield _refuse("open_loop_begins_with_thinking", index=turn.index, found=found)
+        if turn.first_kind() not in THINKING_KINDS:
+            yield _refuse("open_loop_begins_with_thinking", index=turn.index, found=turn.first_kind())
 
 
 def binding_control_needs_its_beta(reading: Reading) -> Iterator[Refusal]:

@@ -61,6 +61,10 @@ class Turn:
         """Return the thinking blocks, in order."""
         return self.of_kind(*THINKING_KINDS)
 
+    def first_kind(self) -> str:
+        """Return the type of the first block, `nothing` if there is none."""
+        return self.blocks[0].kind if self.blocks else "nothing"
+
     def leading_results(self) -> tuple[Placed, ...]:
         """Return the tool results at the head of the turn."""
         return tuple(takewhile(lambda block: block.kind == "tool_result", self.blocks))

@@ -112,9 +112,11 @@ def items_keep_their_reasoning(reading: Reading) -> Iterator[Refusal]:
 
 def calls_are_answered(reading: Reading) -> Iterator[Refusal]:
     """Every call has its output somewhere after it."""
-    for index, item in enumerate(reading.items):
-        later = {_call_id(output) for output in reading.items[index + 1 :] if _kind(output) in _OUTPUT_KINDS}
-        if _kind(item) in _CALL_KINDS and _call_id(item) not in later and not reading.is_deepseek:
+    items = reading.items
+    last_output = {_call_id(item): index for index, item in enumerate(items) if _kind(item) in _OUTPUT_KINDS}
+    for index, item in enumerate(items):
+        is_open = _kind(item) in _CALL_KINDS and last_output.get(_call_id(item), -1) < index
+        if is_open and not reading.is_deepseek:
             yield _refuse("calls_are_answered", id=_call_id(item))
 
 

@@ -116,7 +116,7 @@ def latest_thinking_is_unmodified(reading: Reading) -> Iterator[Refusal]:
     for turn in loop or latest:
         issued, sent = _issued_with(reading.ledger, turn), turn.thinking()
         if issued and not sent and turn in loop and reading.thinking_mode in ("enabled", "adaptive"):
-            yield refuse("anthropic", "open_loop_begins_with_thinking", index=turn.index, found=_first_kind(turn))
+            yield refuse("anthropic", "open_loop_begins_with_thinking", index=turn.index, found=turn.first_kind())
         elif sent and not _as_issued(reading.ledger, issued, sent):
             yield refuse("anthropic", "latest_thinking_is_unmodified", path=sent[0].path)
 
@@ -182,9 +182,16 @@ def _digest(body: Body, turns: tuple[Turn, ...]) -> str:
 
 
 def _spoken(turns: tuple[Turn, ...]) -> list[object]:
-    """Return roles and content without thinking; a turn that only thought counts as not there."""
-    spoken = [(turn.role, [_canonical(b.data) for b in turn.blocks if not b.is_thinking()]) for turn in turns]
-    return [pair for pair in spoken if pair[1]]
+    """Return roles and content since the latest compaction, without thinking and turns that only thought."""
+    spoken: list[object] = []
+    for turn in turns:
+        blocks = [block for block in turn.blocks if not block.is_thinking()]
+        starts = [at for at, block in enumerate(blocks) if block.kind == "compaction"]
+        if starts:
+            spoken.clear()
+        if kept := [_canonical(block.data) for block in blocks[starts[-1] if starts else 0 :]]:
+            spoken.append([turn.role, kept])
+    return spoken
 
 
 def _canonical(value: object) -> object:
@@ -205,10 +212,6 @@ def _is_thinking(data: Body) -> bool:
 
 def _said(data: Body) -> str:
     return text_of(data.get("thinking"))
-
-
-def _first_kind(turn: Turn) -> str:
-    return turn.blocks[0].kind if turn.blocks else "nothing"
 
 
 def _issued_with(ledger: ThinkingLedger, turn: Turn) -> tuple[str, ...]:
