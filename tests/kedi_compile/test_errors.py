@@ -1,0 +1,87 @@
+"""Every exception and warning: where it stands in the tree, what it says, and the facts it carries."""
+
+import pickle
+
+import pytest
+
+from kedi_compile import (
+    HistoryConfigurationError,
+    HistoryPrefixWarning,
+    HistoryProcessingError,
+    HistoryProcessingValidationError,
+    HistoryProcessingWarning,
+    HistoryProtectedWarning,
+    KediError,
+    Violation,
+)
+
+SPLIT = Violation("split_group", "Group 1 (entries 2:4) came back without entry 3", (1,), (3,))
+ORPHAN = Violation("orphan_tool_result", "Entry 3 answers tool call 'c1'", (1,), (3,), "c1")
+
+
+@pytest.mark.parametrize(
+    ("error", "bases"),
+    [
+        (HistoryConfigurationError, (KediError, ValueError)),
+        (HistoryProcessingError, (KediError,)),
+        (HistoryProcessingValidationError, (HistoryProcessingError, KediError)),
+        (HistoryPrefixWarning, (HistoryProcessingWarning, UserWarning)),
+        (HistoryProtectedWarning, (HistoryProcessingWarning, UserWarning)),
+    ],
+)
+def test_errors_and_warnings_stand_in_their_tree(error: type[Exception], bases: tuple[type, ...]) -> None:
+    """Catching a base catches what stands below it."""
+    assert all(issubclass(error, base) for base in bases)
+
+
+def test_a_configuration_error_is_no_processing_error() -> None:
+    """What can never work is told apart from what failed once."""
+    assert not issubclass(HistoryConfigurationError, HistoryProcessingError)
+
+
+def test_one_violation_is_named_in_the_message() -> None:
+    """A single broken rule is one sentence and one line."""
+    error = HistoryProcessingValidationError([SPLIT])
+
+    assert str(error) == (
+        "The edited history breaks 1 rule; nothing was sent\n"
+        "  split_group: Group 1 (entries 2:4) came back without entry 3"
+    )
+
+
+def test_every_violation_is_listed_in_order() -> None:
+    """All broken rules are in the message and in `violations`; `rule` is the first one's name."""
+    error = HistoryProcessingValidationError(iter([SPLIT, ORPHAN]))
+
+    assert str(error) == (
+        "The edited history breaks 2 rules; nothing was sent\n"
+        "  split_group: Group 1 (entries 2:4) came back without entry 3\n"
+        "  orphan_tool_result: Entry 3 answers tool call 'c1'"
+    )
+    assert error.violations == (SPLIT, ORPHAN)
+    assert error.rule == "split_group"
+
+
+def test_a_validation_error_survives_pickling() -> None:
+    """An error that crosses a process keeps its message and its facts."""
+    error = HistoryProcessingValidationError([SPLIT, ORPHAN])
+
+    arrived = pickle.loads(pickle.dumps(error))  # noqa: S301  # made on the line itself
+
+    assert type(arrived) is HistoryProcessingValidationError
+    assert str(arrived) == str(error)
+    assert arrived.violations == (SPLIT, ORPHAN)
+
+
+def test_a_violation_is_frozen() -> None:
+    """Facts of an error cannot be changed by whoever handles it."""
+    with pytest.raises(AttributeError):
+        SPLIT.rule = "blank_text"  # type: ignore[misc]  # the point of the test
+
+
+def test_a_violation_blames_nothing_by_default() -> None:
+    """A breach by a new message has no group, entry or call to blame."""
+    violation = Violation("blank_text", "Returned message 0 is new and empty")
+
+    assert (violation.groups, violation.entries, violation.tool_call_id) == ((), (), None)
+    assert str(violation) == "blank_text: Returned message 0 is new and empty"
