@@ -1,0 +1,64 @@
+"""A stopwatch that always charges exactly one account, and the reference pass every time is divided by.
+
+Garbage collection is off while something is timed, as in `timeit`: a collection that falls into one of two numbers
+would be charged to the wrong one.
+"""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import orjson
+from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
+
+
+class Stopwatch:
+    """Seconds by account; `turn` stops the running account and starts another."""
+
+    def __init__(self) -> None:
+        self.seconds: Counter[str] = Counter()
+        self._account = ""
+        self._since = 0.0
+
+    def turn(self, account: str) -> None:
+        """Charge the time since the last turn to the account of then, and run `account` from now on."""
+        now = time.perf_counter()
+        if self._account:
+            self.seconds[self._account] += now - self._since  # type: ignore[assignment]  # a Counter of seconds
+        self._account = account
+        self._since = time.perf_counter()
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Collect garbage now, and not again before the block ends."""
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+class Reference:
+    """The pass that looks at every byte of a history once: sha256 over its plain form as JSON."""
+
+    def __init__(self, history: Sequence[ModelMessage]) -> None:
+        self._plain: Any = ModelMessagesTypeAdapter.dump_python(list(history), mode="json")
+
+    @property
+    def size(self) -> int:
+        """The bytes of the history as JSON."""
+        return len(orjson.dumps(self._plain))
+
+    def seconds(self) -> float:
+        """Do the pass once and return what it took."""
+        start = time.perf_counter()
+        hashlib.sha256(orjson.dumps(self._plain)).digest()
+        return time.perf_counter() - start
