@@ -116,7 +116,7 @@ class ToyDialect:
         return len(message.text) + len(message.reasoning) + sum(len(repr(item.content)) for item in message.results)
 
     def digest(self, message: Message) -> bytes:
-        return digest(message, ignore=frozenset({"stamp"}))
+        return digest(message, ignore=_bookkeeping)
 
     def clone(self, message: Message) -> Message:
         return structure.clone(message)
@@ -152,6 +152,10 @@ class ToyDialect:
     def without_reasoning(self, message: Message) -> Message | None:
         bare = replace(message, reasoning="", signature="")
         return bare if bare.text or bare.calls else None
+
+
+def _bookkeeping(cls: type) -> frozenset[str]:
+    return frozenset({"stamp"}) if issubclass(cls, Message) else frozenset()
 
 
 def _kind(message: Message) -> EntryKind:
