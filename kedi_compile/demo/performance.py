@@ -64,6 +64,7 @@ class Edit:
 
     ctx: Context
     returned: Sequence[ModelMessage]
+    measured_tokens: int | None
 
     @cached_property
     def groups(self) -> tuple[SeenGroup, ...]:
@@ -92,7 +93,7 @@ class Watched:
     def __call__(self, ctx: Context) -> list[ModelMessage]:
         """Edit, and note it."""
         returned = list(keep_recent(ctx))
-        self.edits.append(Edit(ctx, returned))
+        self.edits.append(Edit(ctx, returned, ctx.measured_tokens))
         return returned
 
 

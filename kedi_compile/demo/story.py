@@ -38,13 +38,10 @@ def hut_agent(model: Model, processor: HistoryProcessorCallback[ModelMessage] | 
     return agent
 
 
-def beds(night: str) -> list[dict[str, object]]:
-    """List the rooms of the hut with their beds for one night."""
-    taken = _TAKEN[night]
-    return [
-        {"room": room, "beds": count, "taken": used, "free": count - used}
-        for (room, count), used in zip(_ROOMS.items(), taken, strict=True)
-    ]
+def beds(night: str) -> dict[str, dict[str, int]]:
+    """Count the beds of each room of the hut for one night."""
+    rooms = zip(_ROOMS.items(), _TAKEN[night], strict=True)
+    return {room: {"beds": beds, "taken": taken, "free": beds - taken} for (room, beds), taken in rooms}
 
 
 def weather(place: str) -> dict[str, object]:

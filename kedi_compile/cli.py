@@ -1,0 +1,76 @@
+"""The `kedi-compile` command.
+
+Needs the extra `kedi-compile[cli]`, and `kedi-compile demo` the extra `kedi-compile[demo]`, which holds the other.
+What a command does lives in a package of its own that is imported when the command runs: a missing extra is one clear
+line and exit status 2. Colours and width are left to rich, which knows pipes, NO_COLOR and COLUMNS.
+"""
+
+import sys
+from collections.abc import Iterable
+from importlib.metadata import version
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Annotated, Final
+
+if TYPE_CHECKING:  # both are optional packages
+    from rich.console import Console
+    from typer import Typer
+
+_WIDEST: Final = 100
+"""Columns; longer lines are hard to read."""
+
+
+def main() -> None:
+    """Run the command line."""
+    _require("kedi-compile", "cli", ["typer", "rich"])
+    _app()()
+
+
+def _app() -> "Typer":
+    import typer
+
+    # Options are evaluated where typer is at hand, so the commands are defined in here.
+    app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    version_option = typer.Option("--version", help="Show the version and exit.", callback=_version, is_eager=True)
+
+    @app.callback()
+    def options(*, version: Annotated[bool, version_option] = False) -> None:
+        """Edit an agent's message history safely, and know exactly what every model request contains."""
+
+    @app.command()
+    def demo() -> None:
+        """Let a real agent edit its history, offline, and prove what was sent."""
+        raise typer.Exit(_demo())
+
+    return app
+
+
+def _version(value: bool) -> None:  # noqa: FBT001  # typer calls it so
+    import typer
+
+    if value:
+        typer.echo(f"kedi-compile {version('kedi-compile')}")
+        raise typer.Exit
+
+
+def _demo() -> int:
+    _require("kedi-compile demo", "demo", ["pydantic_ai", "anthropic"])
+    from kedi_compile.demo.show import run
+
+    return run(_console(), _console(stderr=True))
+
+
+def _console(*, stderr: bool = False) -> "Console":
+    from rich.console import Console
+
+    console = Console(stderr=stderr, highlight=False)
+    console.width = min(console.width, _WIDEST)
+    return console
+
+
+def _require(program: str, extra: str, modules: Iterable[str]) -> None:
+    """Exit with status 2 and the command that installs them if any of the modules is not there."""
+    missing = [name for name in modules if find_spec(name) is None]
+    if missing:
+        names = " and ".join(missing)
+        sys.stderr.write(f"{program} needs {names}; install with: pip install 'kedi-compile[{extra}]'\n")
+        raise SystemExit(2)
