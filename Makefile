@@ -33,8 +33,9 @@ format: $(STAMP) ## format the sources and fix what ruff can fix
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-record: $(STAMP) ## record the cassettes of the tests marked vcr again
+record: $(STAMP) ## record again: the cassettes of the tests marked vcr, and the demo's exchange
 	$(BIN)/pytest -m vcr --record-mode=rewrite
+	PYTHONPATH=tests/support $(BIN)/python -m demo_recording
 
 bench: $(STAMP) ## measure the table of ratios
 	$(BIN)/python -m benchmarks
