@@ -3,12 +3,13 @@
 A digest covers types as well as values, so `1`, `1.0`, `True` and `"1"` differ, and so do a tuple and a list. Plain
 data is written by `marshal` in its version 2, which keeps exact types, bit patterns of floats and lone surrogates, and
 no references; everything else is taken apart by its state. An object whose state cannot be read gets a digest of its
-own each time: equal at worst never, different never missed. In-process comparison of two objects at hand is
+own each time: a change is never missed, an equal object may be. In-process comparison of two objects at hand is
 `structure.same`.
 """
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import marshal
 from collections.abc import Callable, Iterable
@@ -17,16 +18,26 @@ from struct import pack
 from typing import Any
 
 Sink = Callable[[bytes], None]
+Ignore = Callable[[type], frozenset[str]]
 
 _FORMAT = 2
-_PLAIN = frozenset({type(None), bool, int, float, str, bytes, list, tuple, dict})
+_DEPTH = 100
+_CONTAINERS = frozenset({list, tuple, dict})
+_SCALARS = frozenset({type(None), bool, int, float, str, bytes})
+_PLAIN = _SCALARS | _CONTAINERS
+_PLAIN_SIZE = type("", (), {}).__basicsize__
 _strangers = count()
 
 
-def digest(value: object, *, ignore: frozenset[str] = frozenset()) -> bytes:
+def ignore_nothing(_cls: type) -> frozenset[str]:
+    """Leave no field out: the digest of all there is."""
+    return frozenset()
+
+
+def digest(value: object, *, ignore: Ignore = ignore_nothing) -> bytes:
     """Return the 32-byte digest of `value`.
 
-    `ignore` names record fields that are left out at every depth, for bookkeeping that is not content.
+    `ignore` names, for the class of a record, the fields that are bookkeeping and not content.
     """
     hasher = hashlib.sha256()
     _feed(value, hasher.update, ignore)
@@ -38,14 +49,25 @@ def combine(digests: Iterable[bytes]) -> bytes:
     return hashlib.sha256(b"".join(digests)).digest()
 
 
-def _feed(value: Any, put: Sink, ignore: frozenset[str]) -> None:
-    if type(value) in _PLAIN:
-        try:
-            _put(b"M", marshal.dumps(value, _FORMAT), put)
-        except ValueError:  # something inside is not plain, or too deep
-            _feed_container(value, put, ignore)
+def _feed(value: Any, put: Sink, ignore: Ignore) -> None:
+    if _is_plain(value):
+        _put(b"M", marshal.dumps(value, _FORMAT), put)
+    elif type(value) in _CONTAINERS:
+        _feed_container(value, put, ignore)
     else:
         _feed_object(value, put, ignore)
+
+
+def _is_plain(value: object) -> bool:
+    """Whether `value` is plain data all the way down; `marshal` alone would take any buffer for bytes."""
+    level = [value]
+    for _ in range(_DEPTH):
+        if not _PLAIN.issuperset(map(type, level)):
+            return False
+        level = gc.get_referents(*(item for item in level if type(item) in _CONTAINERS))
+        if not level:
+            return True
+    return False
 
 
 def _put(tag: bytes, data: bytes, put: Sink) -> None:
@@ -53,14 +75,14 @@ def _put(tag: bytes, data: bytes, put: Sink) -> None:
     put(data)
 
 
-def _feed_container(value: Any, put: Sink, ignore: frozenset[str]) -> None:
+def _feed_container(value: Any, put: Sink, ignore: Ignore) -> None:
     put(type(value).__name__.encode() + pack(">Q", len(value)))
     items = (part for pair in value.items() for part in pair) if type(value) is dict else value
     for item in items:
         _feed(item, put, ignore)
 
 
-def _feed_object(value: Any, put: Sink, ignore: frozenset[str]) -> None:
+def _feed_object(value: Any, put: Sink, ignore: Ignore) -> None:
     cls = type(value)
     _put(b"O", f"{cls.__module__}.{cls.__qualname__}".encode(), put)
     if isinstance(value, type):
@@ -68,9 +90,19 @@ def _feed_object(value: Any, put: Sink, ignore: frozenset[str]) -> None:
     elif isinstance(value, (set, frozenset)):
         _put(b"S", b"".join(sorted(digest(item, ignore=ignore) for item in value)), put)
     elif type(state := getattr(value, "__dict__", None)) is dict and not _has_more(cls):
-        _feed({name: item for name, item in state.items() if name not in ignore}, put, ignore)
+        _feed_fields(state, ignore(cls), put, ignore)
     else:
         _feed_state(value, put, ignore)
+
+
+def _feed_fields(state: dict[str, Any], left_out: frozenset[str], put: Sink, ignore: Ignore) -> None:
+    """Feed a record's fields, the many scalar ones in one piece."""
+    fields = {name: item for name, item in state.items() if name not in left_out}
+    scalars = {name: item for name, item in fields.items() if type(item) in _SCALARS}
+    _put(b"F", marshal.dumps((list(fields), scalars), _FORMAT), put)
+    for name, item in fields.items():
+        if name not in scalars:
+            _feed(item, put, ignore)
 
 
 def _has_more(cls: type) -> bool:
@@ -78,10 +110,7 @@ def _has_more(cls: type) -> bool:
     return cls.__basicsize__ > _PLAIN_SIZE or any(vars(base).get("__slots__") for base in cls.__mro__)
 
 
-_PLAIN_SIZE = type("", (), {}).__basicsize__
-
-
-def _feed_state(value: Any, put: Sink, ignore: frozenset[str]) -> None:
+def _feed_state(value: Any, put: Sink, ignore: Ignore) -> None:
     """Feed what `copy` would carry over."""
     try:
         state = value.__reduce_ex__(4)

@@ -149,21 +149,18 @@ class RunSession(Generic[MessageT]):
             detail = f"Entries {listed} hold reasoning that {' or '.join(model_names)} binds to the unedited history"
             raise HistoryProcessingValidationError([Violation("bound_reasoning", detail, entries=staged.bound)])
 
-    def open_calls(self, messages: Sequence[MessageT]) -> frozenset[str]:
-        """Return the ids of tool calls that have no result in `messages`."""
-        calls = self.revision(messages).pairing.calls
-        return frozenset(call.call_id for call in calls if call.answer is None)
-
     def observe(self, sent: Sequence[MessageT], response: MessageT, tokens: int | None, info: RequestInfo) -> None:
         """Take note of an answer: origins of the new messages, and usage bound to what was sent.
 
         `sent` is the history as the host keeps it, without the response; `tokens` is the provider's input plus output
-        count, or None if it gave none.
+        count, or None if it gave none. Usage is bound only in a run whose callbacks look at the history at all.
         """
         self._lifecycle.move(RequestState.ANSWERED)
         for message in (sent[-1], response):
-            self._origins.record(message, self._dialect.origins(message, info.run_id, None))
-        self._usage = bind_usage(self.revision([*sent, response]), tokens) if tokens else None
+            self._origins.record(message, self._dialect.origins(message, info.run_id, info.source_location))
+        self._usage = None
+        if tokens is not None and self._run.memory.is_used:
+            self._usage = bind_usage(self.revision([*sent, response]), tokens)
 
     def undo(self) -> None:
         """Give up the current request: a staged generation does not count, and the request is FAILED."""
@@ -179,7 +176,7 @@ class RunSession(Generic[MessageT]):
             self._lifecycle.move(RequestState.COMMITTED)
 
     def _warn_if_protected(self, outcome: Unchanged) -> None:
-        stuck = [kept for kept in outcome.retentions if kept.held and not kept.eligible]
+        stuck = [kept for kept in outcome.retentions if kept.is_stuck]
         if not stuck or self._warned:
             return
         self._warned = True

@@ -14,17 +14,21 @@ import decimal
 import uuid
 from collections.abc import Callable
 from enum import Enum
+from functools import cached_property
+from types import MemberDescriptorType
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-LEAVES: frozenset[type] = frozenset(
-    {
-        *(str, int, float, bool, bytes, complex, type(None), type(Ellipsis), type),
-        *(dt.datetime, dt.date, dt.time, dt.timedelta, dt.timezone),
-        *(decimal.Decimal, uuid.UUID),
-    }
+_BY_VALUE: frozenset[type] = frozenset(
+    {str, int, bool, bytes, type(None), type(Ellipsis), type, uuid.UUID, dt.date, dt.timedelta}
 )
+"""Leaves for which `==` means the same."""
+
+_BY_TEXT: frozenset[type] = frozenset({float, complex, decimal.Decimal, dt.datetime, dt.time, dt.timezone})
+"""Leaves that may be equal and yet be written differently (0.0 and -0.0, 1.0 and 1.00, two zones), or be no number."""
+
+LEAVES: frozenset[type] = _BY_VALUE | _BY_TEXT
 """Exact types whose values cannot change, so a copy may share them."""
 
 _PYDANTIC_SLOTS = ("__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__")
@@ -128,17 +132,18 @@ _RECORDS: dict[type, bool] = {}
 
 
 def _is_plain_model(cls: type) -> bool:
-    return (
-        all(hasattr(cls, slot) for slot in _PYDANTIC_SLOTS) and hasattr(cls, "model_fields") and not _copies_itself(cls)
-    )
+    """Tell whether `cls` is a pydantic model that keeps its state where `BaseModel` does; a `RootModel` does not."""
+    slots = [getattr(cls, slot, None) for slot in _PYDANTIC_SLOTS]
+    return all(isinstance(slot, MemberDescriptorType) for slot in slots) and not _copies_itself(cls)
 
 
 def _copies_itself(cls: type) -> bool:
-    """Whether a class has its own idea of a deep copy; pydantic's base implementation does not count."""
-    own = getattr(cls, "__deepcopy__", None)
-    if own is not None and not own.__module__.startswith("pydantic."):
-        return True
-    return any({"__reduce__", "__reduce_ex__"} & vars(base).keys() for base in cls.__mro__[:-1])
+    """Whether a class has its own idea of its state or of a deep copy; pydantic's own base classes do not count."""
+    bases = [base for base in cls.__mro__[:-1] if not base.__module__.startswith("pydantic.")]
+    return any(_COPY_HOOKS & vars(base).keys() for base in bases)
+
+
+_COPY_HOOKS = frozenset({"__deepcopy__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__"})
 
 
 def same(left: object, right: object) -> bool:
@@ -152,21 +157,33 @@ def same(left: object, right: object) -> bool:
     cls = type(left)
     if cls is not type(right):
         return False
-    if cls in LEAVES:
-        return left == right or (left != left and right != right)  # noqa: PLR0124  # not-a-number
+    if cls in _BY_VALUE:
+        return left == right
+    if cls in _BY_TEXT:
+        return repr(left) == repr(right)
     comparer = _COMPARERS.get(cls) or _comparer_for(cls)
     return comparer(left, right)
 
 
 def _same_record(left: Any, right: Any) -> bool:
     ours, theirs = left.__dict__, right.__dict__
-    if len(ours) != len(theirs):
+    if ours.keys() != theirs.keys():
+        ours, theirs = _stated(left), _stated(right)
+    if ours.keys() != theirs.keys():
         return False
     for name, item in ours.items():
-        other = theirs.get(name, _MISSING)
+        other = theirs[name]
         if other is not item and not same(item, other):
             return False
     return True
+
+
+def _stated(record: Any) -> dict[str, Any]:
+    """The fields of a record without the cached properties that reading it has filled in."""
+    cls = type(record)
+    return {
+        name: item for name, item in vars(record).items() if not isinstance(getattr(cls, name, None), cached_property)
+    }
 
 
 def _same_model(left: Any, right: Any) -> bool:
@@ -181,11 +198,7 @@ def _same_sequence(left: Any, right: Any) -> bool:
 
 def _same_dict(left: dict[Any, Any], right: dict[Any, Any]) -> bool:
     # The order counts: it is what a serialiser sends.
-    return (
-        len(left) == len(right)
-        and all(map(same, left, right))
-        and all(same(item, right[key]) for key, item in left.items())
-    )
+    return len(left) == len(right) and all(map(same, left, right)) and all(map(same, left.values(), right.values()))
 
 
 def _same_set(left: Any, right: Any) -> bool:
@@ -198,7 +211,7 @@ def _same_state(left: Any, right: Any) -> bool:
     """Compare what `copy` would carry over; an object that cannot say its state equals only itself."""
     try:
         ours, theirs = left.__reduce_ex__(4), right.__reduce_ex__(4)
-    except TypeError:
+    except Exception:  # noqa: BLE001  # whatever a stranger's hook raises, its state cannot be read
         return False
     if isinstance(ours, str):
         return bool(ours == theirs)

@@ -46,7 +46,8 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
     """Edit an agent's message history before every model request, in whole groups, proved before transport.
 
     Add it to `Agent(capabilities=[...])`; one adapter may serve any number of agents and concurrent runs. Tool loops,
-    streaming, retries and fallback models are covered: the processor runs once per request step.
+    streaming, retries and fallback models are covered: the processor runs once per request step. A run's
+    `metadata={"source_location": ...}` labels the origins of what it makes.
 
     Args:
         history_processor: Called with a `HistoryProcessorContext`, returns the edited history; sync (runs in a
@@ -116,8 +117,8 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         try:
             result = await handler()
         except BaseException:
-            if self._step.written and len(ctx.messages) <= len(self._step.written.new):
-                self._take_back(ctx)
+            if self._step.written is not None and not self._step.written.is_answered:
+                self._take_back()
             raise
         self._session.close()
         return result
@@ -134,12 +135,12 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         except (ModelRetry, SkipModelRequest):
             # The host keeps the answer it has and goes on, so an edit that was answered stays.
             if step.response is None:
-                self._take_back(ctx)
+                self._take_back()
             else:
                 self._note_answer(ctx, step.response)
             raise
         except BaseException:
-            self._take_back(ctx)
+            self._take_back()
             raise
         self._note_answer(ctx, response)
         return response
@@ -156,7 +157,6 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         self._step.info = info
         if isinstance(outcome, Staged):
             self._step.staged = outcome
-            self._step.open_calls = self._session.open_calls(shown)
             self._step.written = lists.write(ctx.messages, shown, outcome.messages)
             request_context.messages = list(outcome.messages)
         if not self._session.continuation.may_name_old_state:
@@ -192,7 +192,7 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         """Look at an edited request once more, behind everything that may still change it."""
         if self._step.staged is None:
             return None
-        return CheckedModel(model, self._step.final_messages(), self._step.open_calls)
+        return CheckedModel(model, self._step.final_messages(), self._step.staged.open_calls)
 
     def _begin(self) -> None:
         """Start with the state of a new run."""
@@ -203,9 +203,9 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         if self._step.info is not None:
             self._session.observe(list(ctx.messages), response, reported_tokens(response), self._step.info)
 
-    def _take_back(self, ctx: RunContext[AgentDepsT]) -> None:
+    def _take_back(self) -> None:
         if self._step.written is not None:
-            lists.undo(ctx.messages, self._step.written)
+            self._step.written.undo()
             self._step.written = None
         self._session.undo()
 
@@ -232,7 +232,6 @@ class _Step:
         self.info: RequestInfo | None = None
         self.staged: Staged[ModelMessage] | None = None
         self.written: lists.Written | None = None
-        self.open_calls: frozenset[str] = frozenset()
         self.validated: list[ModelMessage] = []
         self.response: ModelResponse | None = None
 
@@ -243,10 +242,12 @@ class _Step:
 
 
 def _request_info(ctx: RunContext[Any], model: Model) -> RequestInfo:
+    location = (ctx.metadata or {}).get("source_location")
     return RequestInfo(
         model_id=model.model_id,
         request_index=ctx.run_step,
         run_id=ctx.run_id,
+        source_location=location if isinstance(location, str) else None,
         model_names=tuple(one.model_name for one in serving_models(model)),
     )
 

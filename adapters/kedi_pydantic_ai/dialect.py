@@ -17,8 +17,19 @@ from kedi_pydantic_ai import texts
 from kedi_pydantic_ai.facts import message_origins, request_facts, response_facts
 from kedi_pydantic_ai.tokens import estimate
 
-_BOOKKEEPING: Final = frozenset({"timestamp", "run_id", "conversation_id", "instructions", "cost", "failed_attempts"})
-"""Fields the host stamps or fills in; they are not what a model reads."""
+_STAMPED: Final = frozenset({"timestamp", "run_id", "conversation_id"})
+_BOOKKEEPING: Final[dict[type, frozenset[str]]] = {
+    ModelRequest: _STAMPED | {"instructions"},
+    ModelResponse: _STAMPED | {"model_id", "canonical_system", "workspace_ref", "cost", "failed_attempts"},
+}
+"""Fields the host stamps or fills in; they are not what a model reads. Measured on 2.68."""
+
+
+def _bookkeeping(cls: type) -> frozenset[str]:
+    """The fields to leave out of a digest: only of the host's own classes, never of a tool's payload."""
+    if (known := _BOOKKEEPING.get(cls)) is not None:
+        return known
+    return _STAMPED if cls.__module__ == ModelRequest.__module__ else frozenset()
 
 
 class PydanticDialect:
@@ -41,7 +52,7 @@ class PydanticDialect:
 
     def digest(self, message: ModelMessage) -> bytes:
         """Return the digest of its content; run ids, timestamps and recorded instructions do not count."""
-        return digest(message, ignore=_BOOKKEEPING)
+        return digest(message, ignore=_bookkeeping)
 
     def clone(self, message: ModelMessage) -> ModelMessage:
         """Return a detached copy."""

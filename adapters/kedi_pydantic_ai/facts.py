@@ -19,11 +19,11 @@ from kedi_pydantic_ai.parts import (
     PROVIDER,
     PYDANTIC_AI_METADATA,
     REQUEST_PARTS,
-    RESPONSE_PARTS,
     UNFINISHED_STATES,
     UNKNOWN_REQUEST_PART,
     RequestPart,
     details_reasons,
+    kind_reasons,
     thinking_reasons,
 )
 
@@ -70,7 +70,7 @@ def response_facts(message: ModelResponse) -> MessageFacts:
         if isinstance(part, m.ThinkingPart):
             reasons |= thinking_reasons(part)
             bound = bound or bool(part.signature)
-        reasons |= RESPONSE_PARTS.get(_base_kind(part), PROVIDER)
+        reasons |= kind_reasons(type(part))
         if isinstance(part, m.BaseToolCallPart) and part.tool_kind is not None:
             reasons |= FRAMEWORK
         if not isinstance(part, m.CompactionPart):  # its own details are what it is made of
@@ -108,11 +108,6 @@ def _meaning(part: ModelRequestPart) -> RequestPart:
     if isinstance(part, m.RetryPromptPart):
         return _FEEDBACK
     return REQUEST_PARTS.get(type(part), UNKNOWN_REQUEST_PART)
-
-
-def _base_kind(part: object) -> type:
-    """Typed tool parts count as their base kind; their `tool_kind` protects them."""
-    return next((kind for kind in RESPONSE_PARTS if isinstance(part, kind)), type(part))
 
 
 def _result_reasons(part: ModelRequestPart) -> frozenset[ProtectedReason]:

@@ -10,15 +10,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pydantic_ai.messages import ModelMessage
+from pydantic_ai.messages import ModelMessage, ModelResponse
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """An edit in the run's history: the list before and after, both ending in the current request if it is kept."""
+    """An edit in the run's `history`: what the list held before and after."""
 
+    history: list[ModelMessage]
     old: tuple[ModelMessage, ...]
     new: tuple[ModelMessage, ...]
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the host has put a response behind the edited messages."""
+        return any(isinstance(message, ModelResponse) for message in self.history[len(self.new) :])
+
+    def undo(self) -> None:
+        """Put the old messages back in place of the edited ones; what the host added since stays behind them.
+
+        The current request is left to the host, which may have replaced it by a copy with more in it.
+        """
+        history, prefix = self.history, len(self.new) - 1
+        if _ids(history[:prefix]) == _ids(self.new[:-1]):
+            history[:prefix] = self.old[:-1]
+        else:
+            known = _ids(self.new) | _ids(self.old)
+            history[:] = [*self.old, *(message for message in history if id(message) not in known)]
 
 
 def write(history: list[ModelMessage], shown: Sequence[ModelMessage], edited: Sequence[ModelMessage]) -> Written:
@@ -31,20 +49,7 @@ def write(history: list[ModelMessage], shown: Sequence[ModelMessage], edited: Se
     if hidden:
         new = _with_hidden(old, new, hidden)
     history[:] = new
-    return Written(old, tuple(new))
-
-
-def undo(history: list[ModelMessage], written: Written) -> None:
-    """Put the old messages back in place of the edited ones; what the host added since stays behind them.
-
-    The current request is left to the host, which may have replaced it by a copy with more in it.
-    """
-    prefix = len(written.new) - 1
-    if _ids(history[:prefix]) == _ids(written.new[:-1]):
-        history[:prefix] = written.old[:-1]
-    else:
-        known = _ids(written.new) | _ids(written.old)
-        history[:] = [*written.old, *(message for message in history if id(message) not in known)]
+    return Written(history, old, tuple(new))
 
 
 def _with_hidden(old: Sequence[ModelMessage], new: list[ModelMessage], hidden: set[int]) -> list[ModelMessage]:

@@ -81,6 +81,17 @@ def details_reasons(details: Mapping[str, Any] | None) -> frozenset[ProtectedRea
     return NOTHING.union(*found)
 
 
+def kind_reasons(kind: type) -> frozenset[ProtectedReason]:
+    """Return what a response part protects by its kind; a typed tool part counts as its base kind."""
+    if kind not in _KNOWN_KINDS:
+        found = (reasons for base, reasons in RESPONSE_PARTS.items() if issubclass(kind, base))
+        _KNOWN_KINDS[kind] = next(found, PROVIDER)
+    return _KNOWN_KINDS[kind]
+
+
+_KNOWN_KINDS: Final = dict(RESPONSE_PARTS)
+
+
 def thinking_reasons(part: m.ThinkingPart) -> frozenset[ProtectedReason]:
     """Return what a thinking part protects: a signature, or an id by which a provider wants it back."""
     return SIGNED if part.signature or part.id else NOTHING

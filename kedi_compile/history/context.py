@@ -27,6 +27,8 @@ class RequestInfo:
     request_index: int
     cache_epoch: int = 0
     run_id: str | None = None
+    source_location: str | None = None
+    """The caller's label for this run, for the origins of what it makes."""
     model_names: tuple[str, ...] = ()
     """The names of all models that may serve the request."""
 
@@ -69,8 +71,15 @@ class Retention:
 
     dropped: int
     eligible: int
+    limit: int
+    """Above how many eligible groups any are dropped."""
     held: tuple[HistoryGroup, ...]
     """Closed groups that had to stay because they are protected."""
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether groups would have been dropped, were they not protected."""
+        return not self.dropped and bool(self.held) and self.eligible + len(self.held) > self.limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +137,7 @@ class HistoryProcessorContext(Generic[MessageT]):
         limit = n if over is None else over
         dropped = eligible[: len(eligible) - n] if len(eligible) > limit else []
         held = tuple(group for group in self.groups if group.closed and group.protected)
-        self._retentions.append(Retention(len(dropped), len(eligible), held))
+        self._retentions.append(Retention(len(dropped), len(eligible), limit, held))
         gone = {group.entry_start for group in dropped}
         return self._messages_of(group for group in self.groups if group.entry_start not in gone)
 

@@ -60,6 +60,8 @@ class Staged(Generic[MessageT]):
     stripped: tuple[int, ...] = ()
     bound: tuple[int, ...] = ()
     """Old indices of kept entries behind the change whose reasoning some models would refuse."""
+    open_calls: frozenset[str] = frozenset()
+    """Ids of tool calls that had no result before the edit either."""
 
 
 Outcome = Skipped | Unchanged | Staged[MessageT]
@@ -127,7 +129,8 @@ def _prove(proposal: Proposal[MessageT], policy: HistoryPolicy[MessageT], info: 
     messages = tuple(_final(item, proposal.revision, bare) for item in proposal.items)
     entries = tuple(item.entry if isinstance(item, Kept) else None for item in proposal.items)
     bound = tuple(entry for entry in bound_entries(proposal) if entry not in bare)
-    return Staged(messages, proposal.first_change, entries, tuple(bare), bound)
+    open_calls = frozenset(call.call_id for call in proposal.revision.pairing.calls if call.answer is None)
+    return Staged(messages, proposal.first_change, entries, tuple(bare), bound, open_calls)
 
 
 def _final(item: Kept[MessageT] | Added[MessageT], revision: Revision[MessageT], bare: dict[int, MessageT]) -> MessageT:

@@ -56,7 +56,7 @@ class Span(NamedTuple):
 def find_spans(facts: Sequence[MessageFacts], pairing: Pairing, *, merges_requests: bool) -> list[Span]:
     """Partition the entries into spans, in order; the last span is the current request."""
     starts = list(_starts(facts, pairing, merges_requests=merges_requests))
-    ends = [*starts[1:], len(facts)]
+    ends = [*starts[1:], len(facts)] if starts else []
     open_entries = sorted({call.entry for call in pairing.calls if call.answer is None})
     spans = []
     for start, end in zip(starts, ends, strict=True):

@@ -11,7 +11,7 @@ message that holds anything else (a set, a model, an object of its own class) is
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from operator import is_
 from typing import Any, Generic, TypeVar
@@ -69,14 +69,16 @@ class _Watch(Generic[MessageT]):
         self._dicts: list[dict[Any, Any]] = []
         _check_watchable([row.message for row in rows])
         level: list[Any] = [vars(row.message) for row in rows]
+        seen: dict[int, Any] = {}
         while level:
             self._containers += level
             children = gc.get_referents(*level)
             self._children += children
-            inner = [child for child in children if type(child) not in LEAVES]
-            _check_watchable(inner)
-            self._dicts += [child for child in inner if type(child) is dict]
-            level = [child if type(child) in _CONTAINERS else vars(child) for child in inner]
+            inner = {id(child): child for child in children if type(child) not in LEAVES and id(child) not in seen}
+            _check_watchable(inner.values())
+            seen |= inner
+            self._dicts += [child for child in inner.values() if type(child) is dict]
+            level = [child if type(child) in _CONTAINERS else vars(child) for child in inner.values()]
         self._sizes = list(map(len, self._containers))
         self._keys = list(chain.from_iterable(self._dicts))
 
@@ -94,7 +96,7 @@ class _Watch(Generic[MessageT]):
 _CONTAINERS = frozenset({list, dict, tuple})
 
 
-def _check_watchable(values: Sequence[object]) -> None:
+def _check_watchable(values: Iterable[object]) -> None:
     if not all(map(_is_watchable, map(type, values))):
         msg = "A value holds more than its references show"
         raise TypeError(msg)
@@ -111,6 +113,11 @@ class Memory(Generic[MessageT]):
         self._dialect = dialect
         self._watches: list[_Watch[MessageT]] = []
         self._unwatched: list[Row[MessageT]] = []
+
+    @property
+    def is_used(self) -> bool:
+        """Whether anyone has looked at a message yet."""
+        return bool(self._watches or self._unwatched)
 
     def recall(self, messages: Sequence[MessageT]) -> list[Row[MessageT]]:
         """Return one row per message: the known one where the message is unchanged, else a new one.

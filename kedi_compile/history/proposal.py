@@ -15,6 +15,7 @@ from typing import Generic, NoReturn, TypeVar
 
 from kedi_compile.dialect import TextFlaw
 from kedi_compile.errors import HistoryProcessingValidationError, Violation
+from kedi_compile.history.copies import adopt_copies
 from kedi_compile.history.detached import DetachedMessages
 from kedi_compile.history.revision import Revision
 
@@ -137,7 +138,7 @@ def _match(
     known = handed_out.touched()
     entries = [known.get(id(message)) for message in messages]
     if None in entries:
-        entries = _adopt_equal_copies(messages, entries, revision)
+        entries = adopt_copies(messages, entries, revision)
     items: list[Item[MessageT]] = []
     for message, entry in zip(messages, entries, strict=True):
         if entry is None:
@@ -145,43 +146,3 @@ def _match(
         else:
             items.append(Kept(entry, altered=not dialect.same(originals[entry], message)))
     return items
-
-
-def _adopt_equal_copies(
-    messages: Sequence[MessageT], entries: list[int | None], revision: Revision[MessageT]
-) -> list[int | None]:
-    """Give foreign objects that equal an entry its index, in order, each entry once.
-
-    A bare text that equals an entry is new unless the rest of its group came back too: two equal texts are not the
-    same message.
-    """
-    taken = {entry for entry in entries if entry is not None}
-    waiting: dict[bytes, list[int]] = defaultdict(list)
-    for index in range(len(revision.messages) - 1, -1, -1):
-        if index not in taken:
-            waiting[revision.digests[index]].append(index)
-    out = list(entries)
-    for position, message in enumerate(messages):
-        if entries[position] is not None:
-            continue
-        equal = waiting.get(revision.dialect.digest(message))
-        if equal and revision.dialect.same(revision.messages[equal[-1]], message):
-            out[position] = equal.pop()
-    return _without_lone_texts(messages, entries, out, revision)
-
-
-def _without_lone_texts(
-    messages: Sequence[MessageT],
-    before: list[int | None],
-    adopted: list[int | None],
-    revision: Revision[MessageT],
-) -> list[int | None]:
-    back = {entry for entry in adopted if entry is not None}
-    whole = {
-        index for span in revision.spans if back.issuperset(members := range(span.start, span.end)) for index in members
-    }
-    text_flaw = revision.dialect.text_flaw
-    return [
-        None if old is None and new is not None and new not in whole and text_flaw(message) is None else new
-        for message, old, new in zip(messages, before, adopted, strict=True)
-    ]

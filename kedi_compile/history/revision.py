@@ -30,25 +30,24 @@ class GroupNames:
     """Group ids of one run: a group keeps its id while one of its message objects lives on."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[object, str]] = {}  # holds the messages, so that no `id()` is reused
+        # Holds the messages, so that no `id()` is reused; an object may stand in several groups.
+        self._known: dict[int, tuple[object, list[str]]] = {}
         self._numbers = count(1)
 
     def assign(self, groups: Sequence[Sequence[object]]) -> list[str]:
         """Return one id for each group, given its messages; forgets groups that are gone."""
-        taken: set[str] = set()
-        names = []
+        names: dict[str, None] = {}
         for messages in groups:
-            known = (name for message in messages if (name := self._name(message)) and name not in taken)
-            names.append(next(known, None) or f"g{next(self._numbers)}")
-            taken.add(names[-1])
-        self._known = {
-            id(message): (message, name) for name, members in zip(names, groups, strict=True) for message in members
-        }
-        return names
+            known = (name for message in messages for name in self._names(message) if name not in names)
+            names[next(known, None) or f"g{next(self._numbers)}"] = None
+        self._known = {}
+        for name, messages in zip(names, groups, strict=True):
+            for message in messages:
+                self._known.setdefault(id(message), (message, []))[1].append(name)
+        return list(names)
 
-    def _name(self, message: object) -> str | None:
-        known = self._known.get(id(message))
-        return known[1] if known else None
+    def _names(self, message: object) -> list[str]:
+        return self._known[id(message)][1] if id(message) in self._known else []
 
 
 @dataclass(frozen=True)
@@ -180,8 +179,13 @@ class Revision(Generic[MessageT]):
             _raise_changed("messages were added, removed or replaced")
         if "rows" in vars(self):
             now = Revision(messages, self._run).rows
-            if changed := [index for index, pair in enumerate(zip(now, self.rows, strict=True)) if is_not(*pair)]:
-                _raise_changed(f"message {changed[0]} was changed in place")
+            for index, (new, old) in enumerate(zip(now, self.rows, strict=True)):
+                if new is not old and self._is_readable(index):
+                    _raise_changed(f"message {index} was changed in place")
+
+    def _is_readable(self, index: int) -> bool:
+        """Whether the message has a digest that holds; of one that has not, nobody can say that it changed."""
+        return self.dialect.digest(self.messages[index]) == self.dialect.digest(self.messages[index])
 
 
 def _raise_changed(how: str) -> NoReturn:

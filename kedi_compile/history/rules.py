@@ -127,7 +127,7 @@ def system_altered(proposal: AnyProposal) -> Iterator[Violation]:
             continue
         detail = f"Entry {entry} holds system text and was {'changed' if entry in changed else 'left out'}"
         yield Violation("system_altered", detail, (proposal.group_of[entry],), (entry,))
-    if facts[0].kind is EntryKind.SYSTEM and 0 in proposal.positions and proposal.positions[0][0] != 0:
+    if facts[0].holds_system and 0 in proposal.positions and proposal.positions[0][0] != 0:
         detail = f"{proposal.positions[0][0]} messages stand before the leading system entries; put them after"
         yield Violation("system_altered", detail, (0,), (0,))
     yield from _flaws(proposal, "system_altered")
