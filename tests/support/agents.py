@@ -19,6 +19,7 @@ from pydantic_ai import Agent
 from pydantic_ai import messages as m
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelRequest, ModelResponse
 from pydantic_ai.models.function import AgentInfo, DeltaThinkingPart, DeltaToolCall, FunctionModel
+from pydantic_ai.profiles import ModelProfile
 from pydantic_ai.run import AgentRunResultEvent
 from pydantic_ai.settings import ModelSettings
 
@@ -85,12 +86,20 @@ class Script:
     `lines`, taken when it came; `settings` the settings it came with.
     """
 
-    def __init__(self, *answers: Answer, model_name: str = "scripted", settings: ModelSettings | None = None) -> None:
+    def __init__(
+        self,
+        *answers: Answer,
+        model_name: str = "scripted",
+        settings: ModelSettings | None = None,
+        profile: ModelProfile | None = None,
+    ) -> None:
         self._answers: list[Answer] = list(answers) or ["done"]
         self.requests: list[list[ModelMessage]] = []
         self.sent: list[list[str]] = []
         self.settings: list[ModelSettings] = []
-        self.model = FunctionModel(self._answer, stream_function=self._stream, model_name=model_name, settings=settings)
+        self.model = FunctionModel(
+            self._answer, stream_function=self._stream, model_name=model_name, settings=settings, profile=profile
+        )
 
     async def _answer(self, messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
         answer = await _opened(self._next(messages, info))
@@ -146,9 +155,9 @@ def says(text: str, **fields: Any) -> ModelResponse:
     return ModelResponse(parts=[m.TextPart(text)], **fields)
 
 
-def asks(text: str) -> ModelRequest:
+def asks(content: str | Sequence[m.UserContent]) -> ModelRequest:
     """Return a request with one user prompt."""
-    return ModelRequest(parts=[m.UserPromptPart(text)])
+    return ModelRequest(parts=[m.UserPromptPart(content)])
 
 
 def calls(*ids: str, tool: str = "look", thought: str | None = None, **arguments: Any) -> ModelResponse:
