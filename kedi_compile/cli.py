@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterable
 from importlib.metadata import version
 from importlib.util import find_spec
+from io import TextIOWrapper
 from typing import TYPE_CHECKING, Annotated, Final
 
 if TYPE_CHECKING:  # both are optional packages
@@ -62,6 +63,9 @@ def _demo() -> int:
 def _console(*, stderr: bool = False) -> "Console":
     from rich.console import Console
 
+    stream = sys.stderr if stderr else sys.stdout
+    if isinstance(stream, TextIOWrapper):
+        stream.reconfigure(errors="replace")  # rich cuts with an ellipsis, which not every terminal can write
     console = Console(stderr=stderr, highlight=False)
     console.width = min(console.width, _WIDEST)
     return console

@@ -16,7 +16,7 @@ from pydantic_ai.agent import AbstractAgent
 from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering, ModelFallback, ProcessHistory
 from pydantic_ai.capabilities.abstract import WrapModelRequestHandler, WrapRunHandler, leaf_capabilities
 from pydantic_ai.exceptions import ModelRetry, SkipModelRequest
-from pydantic_ai.messages import ModelMessage, ModelResponse
+from pydantic_ai.messages import ModelMessage, ModelRequestPart, ModelResponse, ModelResponsePart
 from pydantic_ai.models import Model, ModelRequestContext
 from pydantic_ai.run import AgentRunResult
 from pydantic_ai.tools import AgentDepsT, RunContext
@@ -26,6 +26,7 @@ from kedi_compile import (
     HistoryPrefixWarning,
     HistoryProcessorCallback,
     HistoryProcessorCondition,
+    structure,
 )
 from kedi_compile.history.context import RequestInfo
 from kedi_compile.history.flow import Staged
@@ -37,7 +38,7 @@ from kedi_pydantic_ai import lists
 from kedi_pydantic_ai.continuation import serving_models, without_old_state
 from kedi_pydantic_ai.dialect import PydanticDialect
 from kedi_pydantic_ai.usage import reported_tokens
-from kedi_pydantic_ai.wire import CheckedModel
+from kedi_pydantic_ai.wire import CheckedModel, completed
 
 _DIALECT = PydanticDialect()
 
@@ -152,6 +153,7 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         if self._policy.processor is None:
             return request_context
         shown = list(request_context.messages)
+        self._step.snapshot = structure.clone(tuple(shown[-1].parts))
         info = _request_info(ctx, request_context.model)
         outcome = await self._session.edit(shown, info, reread=lambda: list(request_context.messages))
         self._step.info = info
@@ -171,10 +173,10 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         if self._policy.processor is None:
             return request_context
         self._step.response = None
-        self._step.validated = list(request_context.messages)
-        if self._step.staged is not None:
+        if (staged := self._step.staged) is not None:
+            self._step.validated = completed(staged.messages, request_context.messages, self._step.snapshot)
             names = tuple(model.model_name for model in serving_models(request_context.model))
-            self._session.check_binding(self._step.staged, names)
+            self._session.check_binding(staged, names)
             if not self._session.continuation.may_name_old_state:
                 settings = without_old_state(request_context.model_settings, request_context.model)
                 request_context.model_settings = settings
@@ -192,7 +194,7 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         """Look at an edited request once more, behind everything that may still change it."""
         if self._step.staged is None:
             return None
-        return CheckedModel(model, self._step.final_messages(), self._step.staged.open_calls)
+        return CheckedModel(model, self._step.validated, self._step.staged.open_calls)
 
     def _begin(self) -> None:
         """Start with the state of a new run."""
@@ -231,14 +233,10 @@ class _Step:
     def __init__(self) -> None:
         self.info: RequestInfo | None = None
         self.staged: Staged[ModelMessage] | None = None
+        self.snapshot: tuple[ModelRequestPart | ModelResponsePart, ...] = ()
         self.written: lists.Written | None = None
         self.validated: list[ModelMessage] = []
         self.response: ModelResponse | None = None
-
-    def final_messages(self) -> list[ModelMessage]:
-        """The validated messages, with the current request as the host has completed it since."""
-        assert self.staged is not None  # asked only for a staged step
-        return [*self.staged.messages[:-1], *self.validated[len(self.staged.messages) - 1 :]]
 
 
 def _request_info(ctx: RunContext[Any], model: Model) -> RequestInfo:

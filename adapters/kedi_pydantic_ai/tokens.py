@@ -1,7 +1,8 @@
 """Token numbers of Pydantic AI messages, from above.
 
 Texts, tool names, arguments and results count by their bytes, media by the constants of `kedi_compile.history.tokens`.
-Signatures and encrypted state count too: providers bill most of them. `ModelRequest.instructions` are not history.
+Signatures and encrypted state count at their own rate: providers bill most of them. `ModelRequest.instructions` are not
+history.
 """
 
 from __future__ import annotations
@@ -54,14 +55,14 @@ def _response_part(part: Any) -> int:
         size = t.text_bytes(part.tool_name) + _json_bytes(part.args)
         return t.CALL_TOKENS + t.tokens_of_bytes(size) + _details_tokens(part)
     if isinstance(part, m.ThinkingPart):
-        return max(t.text_tokens(part.content), t.text_tokens(part.signature or "")) + _details_tokens(part)
+        return max(t.text_tokens(part.content), t.opaque_tokens(part.signature or "")) + _details_tokens(part)
     content = getattr(part, "content", None)
     return t.CALL_TOKENS + content_tokens(content) + _details_tokens(part)
 
 
 def _details_tokens(part: Any) -> int:
     details = part.provider_details
-    return t.tokens_of_bytes(_json_bytes(details)) if details else 0
+    return t.opaque_tokens(_json_bytes(details)) if details else 0
 
 
 def content_tokens(content: Any) -> int:

@@ -11,7 +11,14 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from pydantic_ai.messages import ModelMessage, ModelResponse, ToolReturnPart, repair_messages
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequestPart,
+    ModelResponse,
+    ModelResponsePart,
+    ToolReturnPart,
+    repair_messages,
+)
 from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
@@ -71,6 +78,26 @@ class CheckedModel(WrapperModel):
             return self.wrapped.prepare_messages(list(self._validated), parameters)
         repaired = repair_messages(self._validated, repair_last_response=True)
         return repair_messages(self.wrapped.prepare_messages(repaired, parameters), repair_last_response=True)
+
+
+def completed(
+    staged: Sequence[ModelMessage],
+    shown: Sequence[ModelMessage],
+    snapshot: Sequence[ModelRequestPart | ModelResponsePart],
+) -> list[ModelMessage]:
+    """Return the validated list with the current request as the host has completed it since.
+
+    `snapshot` holds copies of the parts the current request had when it was validated; the host may only add to them.
+
+    Raises:
+        HistoryProcessingValidationError: `shown` ends with another request.
+    """
+    current = list(shown[len(staged) - 1 :])
+    there = iter([part for message in current for part in message.parts])
+    if not all(any(structure.same(part, old) for part in there) for old in snapshot):
+        detail = "After validation another capability replaced or changed the current request"
+        raise HistoryProcessingValidationError([Violation("current_request_altered", detail)])
+    return [*staged[:-1], *current]
 
 
 def _turns(messages: Sequence[ModelMessage], open_calls: frozenset[str]) -> list[tuple[bool, list[int]]]:

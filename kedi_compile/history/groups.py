@@ -101,7 +101,7 @@ def _openers(facts: Sequence[MessageFacts], *, merges_requests: bool) -> list[bo
     for fact in facts:
         shares = bool(fact.results) or (after_result and merges_requests)
         out.append(fact.authored and not shares)
-        after_result = fact.role in ("user", "tool") and shares
+        after_result = fact.role != "assistant" and shares
     return out
 
 
