@@ -12,11 +12,15 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from pydantic_ai.messages import (
+    BinaryContent,
+    FileUrl,
     ModelMessage,
     ModelRequestPart,
     ModelResponse,
     ModelResponsePart,
+    TextContent,
     ToolReturnPart,
+    UploadedFile,
     repair_messages,
 )
 from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
@@ -64,7 +68,7 @@ class CheckedModel(WrapperModel):
         if _turns(messages, self._open_calls) == _turns(self._validated, self._open_calls):
             return
         expected = self._expected(parameters)
-        if structure.same([_content(message) for message in messages], [_content(message) for message in expected]):
+        if len(messages) == len(expected) and all(map(_says_the_same, messages, expected)):
             return
         detail = (
             "After validation the request was changed again, by another capability or by the host's repair: "
@@ -94,7 +98,7 @@ def completed(
     """
     current = list(shown[len(staged) - 1 :])
     there = iter([part for message in current for part in message.parts])
-    if not all(any(structure.same(part, old) for part in there) for old in snapshot):
+    if not all(any(_agrees(part, old) for part in there) for old in snapshot):
         detail = "After validation another capability replaced or changed the current request"
         raise HistoryProcessingValidationError([Violation("current_request_altered", detail)])
     return [*staged[:-1], *current]
@@ -123,5 +127,27 @@ def _is_invented(part: Any, open_calls: frozenset[str]) -> bool:
     )
 
 
-def _content(message: ModelMessage) -> tuple[str, list[Any]]:
-    return message.kind, list(message.parts)
+def _says_the_same(sent: ModelMessage, validated: ModelMessage) -> bool:
+    return (
+        sent.kind == validated.kind
+        and len(sent.parts) == len(validated.parts)
+        and all(map(_agrees, sent.parts, validated.parts))
+    )
+
+
+def _agrees(sent: object, validated: object) -> bool:
+    """Whether two parts are the same, but for files the host described in words to a model that cannot read them."""
+    if structure.same(sent, validated):
+        return True
+    if type(sent) is not type(validated) or not hasattr(sent, "content"):
+        return False
+    before, after = dict(vars(validated)), dict(vars(sent))
+    files, texts = before.pop("content"), after.pop("content")
+    if not isinstance(files, list) or not isinstance(texts, list):
+        files, texts = [files], [texts]
+    return structure.same(after, before) and len(texts) == len(files) and all(map(_is_or_describes, texts, files))
+
+
+def _is_or_describes(text: object, file: object) -> bool:
+    described = isinstance(file, (FileUrl, BinaryContent, UploadedFile)) and isinstance(text, (str, TextContent))
+    return described or structure.same(text, file)
