@@ -23,7 +23,7 @@ class Plan:
     count: int = 1_000
     rounds: int = 15
     large: int = 10_000
-    large_rounds: int = 5
+    large_rounds: int = 4
     requests: int = 400
     loops: int = 3
 
@@ -35,9 +35,8 @@ async def measure(plan: Plan) -> Report:
     """Take all samples and return the rows."""
     gc.freeze()  # what is imported by now need not be walked by the collections between samples
     small = await sample([*cases.OURS, *neighbour_cases()], plan.count, plan.rounds)
-    ours = [*rows.timed_rows(rows.OURS, small), rows.digest_row(small), *rows.inspect_rows(small)]
+    ours = rows.rows_of_ours(small)
     large = await sample(cases.OURS, plan.large, plan.large_rounds)
-    ours_large = [*rows.timed_rows(rows.OURS, large), rows.digest_row(large), *rows.inspect_rows(large)]
     loop = rows.loop_row(await loop_times(plan.count, plan.requests, plan.loops), plan.requests)
     memory = rows.memory_rows(await measure_memory(plan.count))
     return Report(
@@ -45,7 +44,9 @@ async def measure(plan: Plan) -> Report:
         (small, large),
         {
             "kedi-compile": [*ours, loop, *memory],
-            f"kedi-compile, {plan.large:,} messages against {plan.count:,}": rows.scale_rows(ours, ours_large),
+            f"kedi-compile, {plan.large:,} messages against {plan.count:,}": rows.scale_rows(
+                ours, rows.rows_of_ours(large)
+            ),
             "neighbours": rows.timed_rows(rows.NEIGHBOURS, small),
         },
     )

@@ -1,7 +1,7 @@
 """What is measured: configured capabilities, ours and the neighbours'.
 
 All callbacks of ours are coroutine functions and run on the event loop like the neighbours' hooks, so that no row
-contains the hop to a worker thread that a plain function gets, here and in `ProcessHistory`; one case shows that hop.
+contains the hop to a worker thread that a plain function gets, here and in `ProcessHistory`; "keep plain" shows it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pydantic_ai.capabilities import ProcessHistory
+from pydantic_ai.capabilities import AbstractCapability, ProcessHistory
 from pydantic_ai.messages import ModelMessage
 
 from benchmarks.host import Capability
@@ -100,7 +100,12 @@ def by_version(state: State) -> bool:
     return state.estimated_tokens > NEVER or not state.history_version
 
 
+class Bare(AbstractCapability[None]):
+    """A capability without a single hook: what is timed here is this package and the host's empty methods."""
+
+
 OURS: tuple[Case, ...] = (
+    Case("bare", Bare),
     Case("none", adapter),
     Case("index", lambda: adapter(inspect, by_index)),
     Case("estimate", lambda: adapter(inspect, by_estimate)),
@@ -116,7 +121,7 @@ OURS: tuple[Case, ...] = (
 LOOP = Case("loop", lambda: adapter(keep_all, by_estimate_yes))
 
 
-def _last_twenty(messages: list[ModelMessage]) -> list[ModelMessage]:
+async def _last_twenty(messages: list[ModelMessage]) -> list[ModelMessage]:
     return messages[-21:]  # twenty and the current request; this cut does not part a call from its result
 
 

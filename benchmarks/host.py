@@ -4,9 +4,9 @@ Why not `Agent.run` with the capability minus `Agent.run` without: on 1,000 mess
 times what is measured here, and its noise is larger than the difference. So the hooks are called directly, as the
 agent graph calls them: `for_run` and `before_run` once; then for every request `wrap_model_request` around
 `before_model_request`, `prepare_model_request`, `get_wrapper_model`, the host's own repair, the request through the
-wrapper, and `after_model_request`. The repair, the model and this file's work go to the account "host", which no row
-counts. The message objects, the two message lists and what is appended to them are the host's. What is not covered is
-the host's bookkeeping between hooks, which is the same with and without a capability.
+wrapper, and `after_model_request`. The repair and this file's work go to the account "host", which no row counts; the
+model's answer costs next to nothing and is in every row. Not covered is the host's bookkeeping between hooks, which
+is the same with and without a capability.
 
 Accounts: "before" (the edit), "send" (binding check, the last look before transport), "note" (the answer is noted).
 """
@@ -61,12 +61,14 @@ class AnsweringModel(Model[Any]):
 class HostRun:
     """One agent run in a tool loop over `history`, which is changed in place as the host does it."""
 
+    _model = AnsweringModel()  # one for all runs: a model's first request costs more than the next ones
+
     def __init__(self, capability: Capability, history: list[ModelMessage], author: Author) -> None:
         self.messages = history
+        self._given = tuple(history)  # a caller keeps what it passed in: no row pays for freeing dropped messages
         self._configured = capability
         self._capability: Capability | None = None
         self._author = author
-        self._model = AnsweringModel()
         self._step = 0
 
     async def step(self) -> dict[str, float]:

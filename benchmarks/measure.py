@@ -7,7 +7,6 @@ sample can help it; making them is not timed. Cases take turns within a round, s
 from __future__ import annotations
 
 import copy
-import time
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,7 +14,7 @@ from dataclasses import dataclass, field
 from pydantic_ai.messages import ModelMessage
 
 from benchmarks.cases import LOOP, Case
-from benchmarks.clock import Reference, quiet
+from benchmarks.clock import Reference, now, quiet
 from benchmarks.histories import Author
 from benchmarks.host import HostRun
 
@@ -58,9 +57,9 @@ async def _round(cases: Sequence[Case], history: Sequence[ModelMessage], referen
 
 def _copied(history: Sequence[ModelMessage], taken: Samples) -> list[ModelMessage]:
     with quiet():
-        start = time.perf_counter()
+        start = now()
         messages = copy.deepcopy(list(history))
-        taken.deepcopy.append(time.perf_counter() - start)
+        taken.deepcopy.append(now() - start)
     return messages
 
 

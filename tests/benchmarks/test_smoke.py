@@ -14,8 +14,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 GOALS = [
-    ("no processor configured, first request", "R", 0.01),
-    ("no processor configured, later requests", "R", 0.01),
+    ("no processor configured: what it adds to no hooks, first request", "R", 0.01),
+    ("no processor configured: what it adds to no hooks, later requests", "R", 0.01),
+    ("a stored digest is matched: what it adds once", "R", 1.1),
     ("condition reads only request_index and cache_epoch, first request", "R", 0.05),
     ("condition reads only request_index and cache_epoch, later requests", "R", 0.05),
     ("condition on estimated_tokens is false, first request", "R", 1.2),
@@ -25,7 +26,6 @@ GOALS = [
     ("keep_recent_groups(4), later request of a full history, edit staged", "R", 0.6),
     ("keep_recent_groups, later requests, nothing to drop", "R", 0.6),
     ("keep_recent_groups(4), later requests behind the edit", "R", 0.6),
-    ("a stored digest is matched: what it adds once", "R", 1.1),
     ("inspect-only list(ctx.messages), first request", "deepcopy", 0.4),
     ("tool loop: 8 requests against 4", "x", 2.5),
     ("memory held beyond the history", "%", 20),
