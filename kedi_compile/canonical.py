@@ -39,9 +39,9 @@ def digest(value: object, *, ignore: Ignore = ignore_nothing) -> bytes:
 
     `ignore` names, for the class of a record, the fields that are bookkeeping and not content.
     """
-    hasher = hashlib.sha256()
-    _feed(value, hasher.update, ignore)
-    return hasher.digest()
+    pieces: list[bytes] = []
+    _feed(value, pieces.append, ignore)
+    return hashlib.sha256(b"".join(pieces)).digest()
 
 
 def combine(digests: Iterable[bytes]) -> bytes:

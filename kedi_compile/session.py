@@ -25,11 +25,10 @@ from kedi_compile.history.continuation import Continuation
 from kedi_compile.history.drive import drive, drive_sync
 from kedi_compile.history.flow import Flow, Outcome, Staged, Unchanged, process
 from kedi_compile.history.lifecycle import Lifecycle, RequestState
-from kedi_compile.history.memory import Memory
 from kedi_compile.history.origins import OriginLedger
 from kedi_compile.history.policy import HistoryPolicy
 from kedi_compile.history.revision import Revision, RunKnowledge
-from kedi_compile.history.usage import UsageCheckpoint, bind_usage
+from kedi_compile.history.usage import UsageMeter
 
 MessageT = TypeVar("MessageT")
 
@@ -54,12 +53,12 @@ class RunSession(Generic[MessageT]):
         self._owner = owner
         self._origins = origins or OriginLedger()
         self._run: RunKnowledge[MessageT] = RunKnowledge(
-            dialect, Memory(dialect), self._origins, policy.token_counter, policy.reasoning_protection
+            dialect, self._origins, policy.token_counter, policy.reasoning_protection
         )
         self._lifecycle = Lifecycle()
         self._continuation = Continuation()
         self._before_edit: Continuation | None = None
-        self._usage: UsageCheckpoint[MessageT] | None = None
+        self._usage: UsageMeter[MessageT] = UsageMeter()
         self._warned = False
 
     @property
@@ -153,14 +152,12 @@ class RunSession(Generic[MessageT]):
         """Take note of an answer: origins of the new messages, and usage bound to what was sent.
 
         `sent` is the history as the host keeps it, without the response; `tokens` is the provider's input plus output
-        count, or None if it gave none. Usage is bound only in a run whose callbacks look at the history at all.
+        count, or None if it gave none.
         """
         self._lifecycle.move(RequestState.ANSWERED)
         for message in (sent[-1], response):
             self._origins.record(message, self._dialect.origins(message, info.run_id, info.source_location))
-        self._usage = None
-        if tokens is not None and self._run.memory.is_used:
-            self._usage = bind_usage(self.revision([*sent, response]), tokens)
+        self._usage.bind(tokens, lambda: self.revision([*sent, response]))
 
     def undo(self) -> None:
         """Give up the current request: a staged generation does not count, and the request is FAILED."""

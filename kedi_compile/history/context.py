@@ -14,7 +14,7 @@ from kedi_compile.dialect import HistoryEntry, TextRole
 from kedi_compile.history.detached import DetachedMessages
 from kedi_compile.history.groups import HistoryGroup
 from kedi_compile.history.revision import Revision
-from kedi_compile.history.usage import UsageCheckpoint, measured_tokens
+from kedi_compile.history.usage import UsageMeter
 
 MessageT = TypeVar("MessageT")
 
@@ -47,7 +47,7 @@ class HistoryProcessorState:
     request_index: int
     cache_epoch: int
     _revision: Revision[Any] = field(repr=False, compare=False)
-    _usage: UsageCheckpoint[Any] | None = field(default=None, repr=False, compare=False)
+    _usage: UsageMeter[Any] = field(repr=False, compare=False)
 
     @property
     def estimated_tokens(self) -> int:
@@ -56,8 +56,11 @@ class HistoryProcessorState:
 
     @property
     def measured_tokens(self) -> int | None:
-        """Provider-reported tokens of the last response plus tool results since; None if the history changed."""
-        return measured_tokens(self._usage, self._revision)
+        """Provider-reported tokens of the last response plus tool results since.
+
+        None if the history changed since, if the provider reported none, or if no callback of the run asked before.
+        """
+        return self._usage.measure(self._revision)
 
     @property
     def history_version(self) -> str:
@@ -96,7 +99,7 @@ class HistoryProcessorContext(Generic[MessageT]):
     request_index: int
     cache_epoch: int
     _revision: Revision[MessageT] = field(repr=False, compare=False)
-    _usage: UsageCheckpoint[Any] | None = field(default=None, repr=False, compare=False)
+    _usage: UsageMeter[Any] = field(repr=False, compare=False)
     _retentions: list[Retention] = field(default_factory=list, repr=False, compare=False)
 
     @property
@@ -116,8 +119,11 @@ class HistoryProcessorContext(Generic[MessageT]):
 
     @property
     def measured_tokens(self) -> int | None:
-        """Provider-reported tokens of the last response plus tool results since; None if the history changed."""
-        return measured_tokens(self._usage, self._revision)
+        """Provider-reported tokens of the last response plus tool results since.
+
+        None if the history changed since, if the provider reported none, or if no callback of the run asked before.
+        """
+        return self._usage.measure(self._revision)
 
     def keep_recent_groups(self, n: int, over: int | None = None) -> list[MessageT]:
         """Return the history with only the last `n` eligible groups and everything that must stay, in order.
@@ -208,7 +214,7 @@ HistoryProcessorCondition = Callable[[HistoryProcessorState], "bool | Awaitable[
 
 
 def make_context(
-    revision: Revision[MessageT], info: RequestInfo, usage: UsageCheckpoint[Any] | None, retentions: list[Retention]
+    revision: Revision[MessageT], info: RequestInfo, usage: UsageMeter[Any], retentions: list[Retention]
 ) -> HistoryProcessorContext[MessageT]:
     """Build the context of one request over a revision; what it keeps is noted in `retentions`."""
     return HistoryProcessorContext(

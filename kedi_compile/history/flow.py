@@ -20,7 +20,7 @@ from kedi_compile.history.policy import HistoryPolicy
 from kedi_compile.history.proposal import Added, Kept, Proposal, read_proposal
 from kedi_compile.history.revision import Revision
 from kedi_compile.history.rules import broken_rules
-from kedi_compile.history.usage import UsageCheckpoint
+from kedi_compile.history.usage import UsageMeter
 
 MessageT = TypeVar("MessageT")
 
@@ -73,7 +73,7 @@ def process(
     revision: Revision[MessageT],
     info: RequestInfo,
     *,
-    usage: UsageCheckpoint[Any] | None,
+    usage: UsageMeter[Any],
     lifecycle: Lifecycle,
     reread: Callable[[], Sequence[MessageT]],
 ) -> Flow[MessageT]:
@@ -96,7 +96,7 @@ def process(
     return outcome
 
 
-def _state(revision: Revision[Any], info: RequestInfo, usage: UsageCheckpoint[Any] | None) -> HistoryProcessorState:
+def _state(revision: Revision[Any], info: RequestInfo, usage: UsageMeter[Any]) -> HistoryProcessorState:
     name = revision.dialect.adapter_shortname
     return HistoryProcessorState(name, info.model_id, info.request_index, info.cache_epoch, revision, usage)
 
@@ -109,7 +109,7 @@ def _checked_answer(value: object) -> bool:
 
 
 def _edit(
-    policy: HistoryPolicy[MessageT], revision: Revision[MessageT], info: RequestInfo, usage: UsageCheckpoint[Any] | None
+    policy: HistoryPolicy[MessageT], revision: Revision[MessageT], info: RequestInfo, usage: UsageMeter[Any]
 ) -> Flow[MessageT]:
     assert policy.processor is not None  # a policy without a processor is never driven
     retentions: list[Retention] = []

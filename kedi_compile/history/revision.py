@@ -18,7 +18,6 @@ from kedi_compile.canonical import combine
 from kedi_compile.dialect import Dialect, HistoryEntry, HistoryOrigin, MessageFacts, ProtectedReason
 from kedi_compile.errors import HistoryProcessingError
 from kedi_compile.history.groups import HistoryGroup, Span, find_spans
-from kedi_compile.history.memory import Memory, Row
 from kedi_compile.history.origins import OriginLedger
 from kedi_compile.history.pairing import Pairing, pair
 from kedi_compile.history.reasoning import ReasoningProtection, protect_reasoning
@@ -55,19 +54,18 @@ class RunKnowledge(Generic[MessageT]):
     """What the revisions of one run share."""
 
     dialect: Dialect[MessageT]
-    memory: Memory[MessageT]
     origins: OriginLedger
     token_counter: Callable[[MessageT], int] | None = None
     reasoning_protection: ReasoningProtection = "always"
     names: GroupNames = field(default_factory=GroupNames)
 
-    def count_tokens(self, message: MessageT) -> int:
-        """Count or estimate the tokens of one message.
+    def token_count(self) -> Callable[[MessageT], int]:
+        """Return how the tokens of one message are counted."""
+        return self.dialect.estimate if self.token_counter is None else self._checked_count
 
-        Raises:
-            HistoryProcessingError: `token_counter` returned something else than a nonnegative int.
-        """
-        value: object = (self.token_counter or self.dialect.estimate)(message)
+    def _checked_count(self, message: MessageT) -> int:
+        assert self.token_counter is not None  # this is its wrapper
+        value: object = self.token_counter(message)
         if type(value) is not int or value < 0:
             msg = f"`token_counter` returned {value!r}; it must return a nonnegative int"
             raise HistoryProcessingError(msg)
@@ -87,21 +85,14 @@ class Revision(Generic[MessageT]):
         return self._run.dialect
 
     @cached_property
-    def rows(self) -> list[Row[MessageT]]:
-        """What is remembered of each message; the same row in two revisions means the same content."""
-        return self._run.memory.recall(self.messages)
-
-    @cached_property
     def facts(self) -> list[MessageFacts]:
         """The facts of each message, in order."""
-        dialect = self.dialect
-        return [row.facts(dialect) for row in self.rows]
+        return list(map(self.dialect.describe, self.messages))
 
     @cached_property
     def tokens(self) -> list[int]:
         """The estimated or counted tokens of each message, in order."""
-        count = self._run.count_tokens
-        return [row.tokens(count) for row in self.rows]
+        return list(map(self._run.token_count(), self.messages))
 
     @cached_property
     def estimated_tokens(self) -> int:
@@ -111,8 +102,7 @@ class Revision(Generic[MessageT]):
     @cached_property
     def digests(self) -> list[bytes]:
         """The 32-byte digest of each message, in order."""
-        dialect = self.dialect
-        return [row.digest(dialect) for row in self.rows]
+        return list(map(self.dialect.digest, self.messages))
 
     @cached_property
     def version(self) -> str:
@@ -177,11 +167,13 @@ class Revision(Generic[MessageT]):
         """
         if len(messages) != len(self.messages) or any(map(is_not, messages, self.messages)):
             _raise_changed("messages were added, removed or replaced")
-        if "rows" in vars(self):
-            now = Revision(messages, self._run).rows
-            for index, (new, old) in enumerate(zip(now, self.rows, strict=True)):
-                if new is not old and self._is_readable(index):
-                    _raise_changed(f"message {index} was changed in place")
+        now = Revision(messages, self._run)
+        for shown in ("facts", "tokens", "digests"):
+            if shown in vars(self):
+                pairs = zip(getattr(now, shown), getattr(self, shown), strict=True)
+                changed = [index for index, (new, old) in enumerate(pairs) if new != old]
+                if any(map(self._is_readable, changed)):
+                    _raise_changed(f"message {changed[0]} was changed in place")
 
     def _is_readable(self, index: int) -> bool:
         """Whether the message has a digest that holds; of one that has not, nobody can say that it changed."""

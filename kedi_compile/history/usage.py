@@ -2,58 +2,53 @@
 
 The rule: the input and output tokens of the last response count for a later history only if that history begins with
 exactly the measured messages and the response; tool results appended after it are added by estimate. Any edit, reorder
-or foreign message makes the measurement void. Source: History specification, Context Budget Accounting.
+or foreign message makes the measurement void. Binding costs a look at every byte, so it begins when a callback of the
+run first asks. Source: History specification, Context Budget Accounting.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from operator import is_
 from typing import Generic, TypeVar
 
-from kedi_compile.history.memory import Row
+from kedi_compile.canonical import combine
 from kedi_compile.history.revision import Revision
 
 MessageT = TypeVar("MessageT")
 
 
 @dataclass(frozen=True, slots=True)
-class UsageCheckpoint(Generic[MessageT]):
-    """Measured tokens (input plus output) of a history, whose rows say what it was."""
+class UsageCheckpoint:
+    """Measured tokens (input plus output) of a history of `length` messages with the given digest."""
 
     tokens: int
-    rows: tuple[Row[MessageT], ...]
+    digest: bytes
+    length: int
 
 
-def bind_usage(revision: Revision[MessageT], tokens: int) -> UsageCheckpoint[MessageT]:
-    """Bind `tokens` to a history that ends with the response they were reported for.
+class UsageMeter(Generic[MessageT]):
+    """The usage checkpoint of one run."""
 
-    The host still stamps the last request and the response, so these two are bound by their digest.
-    """
-    for row in revision.rows[-2:]:
-        row.digest(revision.dialect)
-    return UsageCheckpoint(tokens, tuple(revision.rows))
+    def __init__(self) -> None:
+        self._checkpoint: UsageCheckpoint | None = None
+        self._is_asked = False
 
+    def bind(self, tokens: int | None, measured: Callable[[], Revision[MessageT]]) -> None:
+        """Bind `tokens` to the `measured` history, which ends with the response; forget an older measurement."""
+        self._checkpoint = None
+        if tokens is not None and self._is_asked:
+            revision = measured()
+            self._checkpoint = UsageCheckpoint(tokens, combine(revision.digests), len(revision.messages))
 
-def measured_tokens(checkpoint: UsageCheckpoint[MessageT] | None, revision: Revision[MessageT]) -> int | None:
-    """Return the measured tokens of `revision`, or None where the checkpoint says nothing about it."""
-    if checkpoint is None or len(revision.rows) < len(checkpoint.rows):
-        return None
-    count = len(checkpoint.rows)
-    if not all(map(is_, checkpoint.rows[:-2], revision.rows)):
-        return None
-    if not all(
-        new.digest(revision.dialect) == old.digest(revision.dialect) for new, old in _tail(checkpoint, revision)
-    ):
-        return None
-    if not all(fact.results for fact in revision.facts[count:]):
-        return None
-    return checkpoint.tokens + sum(revision.tokens[count:])
-
-
-def _tail(
-    checkpoint: UsageCheckpoint[MessageT], revision: Revision[MessageT]
-) -> Iterator[tuple[Row[MessageT], Row[MessageT]]]:
-    count = len(checkpoint.rows)
-    return zip(revision.rows[max(0, count - 2) : count], checkpoint.rows[-2:], strict=True)
+    def measure(self, revision: Revision[MessageT]) -> int | None:
+        """Return the measured tokens of `revision`, or None where the checkpoint says nothing about it."""
+        self._is_asked = True
+        known = self._checkpoint
+        if known is None or len(revision.messages) < known.length:
+            return None
+        if not all(fact.results for fact in revision.facts[known.length :]):
+            return None
+        if combine(revision.digests[: known.length]) != known.digest:
+            return None
+        return known.tokens + sum(revision.tokens[known.length :])

@@ -1,0 +1,82 @@
+"""Foreign objects a callback returned that equal entries of the history: which entry each of them is.
+
+The rule: whole groups are looked for first, then single entries; among equal ones, the next in order; each entry is
+given away once. A bare text that equals an entry is new unless the rest of its group came back too: two equal texts
+are not the same message. Equal means the same digest over every field.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Generic, TypeVar
+
+from kedi_compile.canonical import digest
+from kedi_compile.history.groups import Span
+from kedi_compile.history.revision import Revision
+
+MessageT = TypeVar("MessageT")
+
+
+def adopt_copies(
+    messages: Sequence[MessageT], entries: Sequence[int | None], revision: Revision[MessageT]
+) -> list[int | None]:
+    """Return `entries`, one per message, with the entry index of each equal copy filled in where it was None."""
+    adoption = _Adoption(messages, entries, revision)
+    adoption.adopt_groups()
+    adoption.adopt_single_entries()
+    adoption.release_lone_texts()
+    return adoption.entries
+
+
+class _Adoption(Generic[MessageT]):
+    def __init__(
+        self, messages: Sequence[MessageT], entries: Sequence[int | None], revision: Revision[MessageT]
+    ) -> None:
+        self.entries = list(entries)
+        self._messages = messages
+        self._revision = revision
+        self._foreign = [entry is None for entry in entries]
+        self._ours = [digest(message) for message in revision.messages]
+        self._theirs = [digest(m) if foreign else b"" for m, foreign in zip(messages, self._foreign, strict=True)]
+        self._taken = {entry for entry in entries if entry is not None}
+
+    def adopt_groups(self) -> None:
+        starting_with: dict[bytes, list[Span]] = defaultdict(list)
+        for span in self._revision.spans:
+            starting_with[self._ours[span.start]].append(span)
+        last = -1
+        for position, entry in enumerate(self.entries):
+            if entry is None and (found := self._group_at(position, last, starting_with[self._theirs[position]])):
+                members = range(found.start, found.end)
+                self.entries[position : position + len(members)] = members
+                self._taken.update(members)
+            last = last if (current := self.entries[position]) is None else current
+
+    def _group_at(self, position: int, last: int, candidates: Sequence[Span]) -> Span | None:
+        """The group that stands, whole and equal, at `position`; one behind the `last` adopted entry if there is."""
+        fitting = [span for span in candidates if self._stands_at(position, span)]
+        return next((span for span in fitting if span.start > last), fitting[0] if fitting else None)
+
+    def _stands_at(self, position: int, span: Span) -> bool:
+        wanted = self._theirs[position : position + span.end - span.start]
+        return wanted == self._ours[span.start : span.end] and self._taken.isdisjoint(range(span.start, span.end))
+
+    def adopt_single_entries(self) -> None:
+        waiting: dict[bytes, list[int]] = defaultdict(list)
+        for index in range(len(self._ours) - 1, -1, -1):
+            if index not in self._taken:
+                waiting[self._ours[index]].append(index)
+        for position, entry in enumerate(self.entries):
+            if entry is None and waiting[self._theirs[position]]:
+                self.entries[position] = waiting[self._theirs[position]].pop()
+
+    def release_lone_texts(self) -> None:
+        back = {entry for entry in self.entries if entry is not None}
+        spans = [range(span.start, span.end) for span in self._revision.spans]
+        whole = {index for members in spans if back.issuperset(members) for index in members}
+        text_flaw = self._revision.dialect.text_flaw
+        for position, message in enumerate(self._messages):
+            lone = self._foreign[position] and self.entries[position] not in whole
+            if lone and self.entries[position] is not None and text_flaw(message) is None:
+                self.entries[position] = None
