@@ -6,12 +6,15 @@ looking. Nothing is judged here; that is for `proof.py`.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
+from pydantic_ai import Agent
 from pydantic_ai.messages import ModelMessage
+from pydantic_ai.run import AgentRunResult
 
 from kedi_compile import (
     HistoryGroup,
@@ -116,7 +119,7 @@ def perform(recording: Recording) -> Performance:
     """
     transport, watched = ReplayTransport(recording.exchanges), Watched()
     agent = hut_agent(replayed_model(transport), watched)
-    result = agent.run_sync(QUESTION, message_history=recording.history, model_settings=THINKING)
+    result = _ask(agent, recording)
     reported = [message.usage.input_tokens for message in result.new_messages() if message.kind == "response"]
     return Performance(watched.edits, transport.sent, reported, result.output)
 
@@ -134,7 +137,12 @@ def provoke(recording: Recording) -> Refusal:
     transport = ReplayTransport(recording.exchanges)
     agent = hut_agent(replayed_model(transport), slice_carelessly)
     try:
-        agent.run_sync(QUESTION, message_history=recording.history, model_settings=THINKING)
+        _ask(agent, recording)
     except HistoryProcessingValidationError as error:
         return Refusal(error, transport.sent)
     return Refusal(None, transport.sent)
+
+
+def _ask(agent: Agent[None, str], recording: Recording) -> AgentRunResult[str]:
+    """Run the agent in an event loop that is closed again, which the host's `run_sync` leaves to the process."""
+    return asyncio.run(agent.run(QUESTION, message_history=recording.history, model_settings=THINKING))

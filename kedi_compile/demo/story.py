@@ -17,9 +17,9 @@ from pydantic_ai.models.anthropic import AnthropicModelSettings
 from kedi_compile import HistoryPrefixWarning, HistoryProcessorCallback
 from kedi_pydantic_ai import PydanticAdapter
 
-MODEL: Final = "claude-sonnet-4-5"
+MODEL: Final = "claude-sonnet-5"
 QUESTION: Final = "Two more people ask for Saturday. Do we have room?"
-THINKING: Final = AnthropicModelSettings(anthropic_thinking={"type": "enabled", "budget_tokens": 1024})
+THINKING: Final = AnthropicModelSettings(anthropic_thinking={"type": "adaptive"})
 """For the questions that are worth a thought; the others are asked without it."""
 
 _ROOMS: Final = {"bunk room": 12, "attic": 6, "warden's annex": 2}
