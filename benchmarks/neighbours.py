@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 
 from benchmarks.cases import NEVER, PROCESS_HISTORY, Case
@@ -39,12 +41,10 @@ def _version(package: str) -> str | None:
 
 
 def _harness(trigger: int) -> Callable[[], Capability]:
-    from pydantic_ai_harness.compaction import SlidingWindowCompaction  # noqa: PLC0415  # may be missing
-
-    return lambda: SlidingWindowCompaction(max_tokens=trigger, keep_messages=20)
+    make = import_module("pydantic_ai_harness.compaction").SlidingWindowCompaction
+    return partial(make, max_tokens=trigger, keep_messages=20)
 
 
 def _summarization(trigger: int) -> Callable[[], Capability]:
-    from pydantic_ai_summarization.capability import SlidingWindowCapability  # noqa: PLC0415  # may be missing
-
-    return lambda: SlidingWindowCapability(trigger=("tokens", trigger), keep=("messages", 20))
+    make = import_module("pydantic_ai_summarization.capability").SlidingWindowCapability
+    return partial(make, trigger=("tokens", trigger), keep=("messages", 20))

@@ -14,8 +14,6 @@ from benchmarks.measure import Samples
 from benchmarks.neighbours import installed
 from benchmarks.rows import Row, spread_of
 
-_HEAD = f"{'':72} {'median':>8} {'min':>8} {'max':>8} {'goal':>6}  verdict    [before send note]"
-
 
 @dataclass(frozen=True, slots=True)
 class Report:
@@ -29,8 +27,9 @@ class Report:
         """Return the table as text."""
         lines = [f"{name} {number or 'not installed'}" for name, number in self.environment.items()]
         lines += [_reference_line(samples) for samples in self.samples]
+        width = max(len(_label(row)) for section in self.sections.values() for row in section)
         for title, section in self.sections.items():
-            lines += ["", title, _HEAD, *map(_line, section)]
+            lines += ["", _head(title, width), *(_line(row, width) for row in section)]
         return "\n".join(lines)
 
     def json(self) -> str:
@@ -49,12 +48,20 @@ def environment() -> dict[str, str | None]:
     return {"python": platform.python_version(), "machine": platform.machine(), host: version(host), **installed()}
 
 
-def _line(row: Row) -> str:
+def _head(title: str, width: int) -> str:
+    return f"{title:{width}} {'median':>8} {'min':>8} {'max':>8} {'goal':>5}  {'verdict':10} [before send note]"
+
+
+def _line(row: Row, width: int) -> str:
     numbers = " ".join(f"{value:8.3f}" for value in row.spread)
     goal = "" if row.goal is None else f"{row.goal:g}"
     parts = " ".join(f"{value:.2f}" for value in row.parts.values())
     shown = f"[{parts}]" if parts else ""
-    return f"{row.name + ', ' + row.unit:72} {numbers} {goal:>6}  {row.verdict:10} {shown}".rstrip()
+    return f"{_label(row):{width}} {numbers} {goal:>5}  {row.verdict:10} {shown}".rstrip()
+
+
+def _label(row: Row) -> str:
+    return f"{row.name}, {row.unit}"
 
 
 def _row(row: Row) -> dict[str, Any]:

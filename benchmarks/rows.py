@@ -73,8 +73,8 @@ OURS: tuple[Timed, ...] = (
     Timed("keep_recent_groups, later requests, nothing to drop", "keep all", LATER, 0.6),
     Timed("keep_recent_groups(4), later requests behind the edit", "keep", LATER, 0.6),
     Timed("keep_recent_groups(4) as a plain function in a thread, first request", "keep plain", FIRST),
-    Timed("a capability without hooks (contained in all rows of requests), first request", "bare", FIRST),
-    Timed("a capability without hooks (contained in all rows of requests), later requests", "bare", LATER),
+    Timed("a capability without hooks, part of every row, first request", "bare", FIRST),
+    Timed("a capability without hooks, part of every row, later requests", "bare", LATER),
 )
 
 NEIGHBOURS: tuple[Timed, ...] = (
@@ -103,13 +103,9 @@ def rows_of_ours(samples: Samples) -> list[Row]:
 def added_rows(samples: Samples) -> list[Row]:
     """What one case takes more than another, pair by pair, within the rounds."""
     return [
-        _added(
-            "no processor configured: what it adds to no hooks, first request", samples, "none", "bare", FIRST, 0.01
-        ),
-        _added(
-            "no processor configured: what it adds to no hooks, later requests", samples, "none", "bare", LATER, 0.01
-        ),
-        _added("a stored digest is matched: what it adds once", samples, "version", "estimate", FIRST, 1.1),
+        _added("no processor configured, beyond no hooks, first request", samples, "none", "bare", FIRST, 0.01),
+        _added("no processor configured, beyond no hooks, later requests", samples, "none", "bare", LATER, 0.01),
+        _added("a stored digest is matched, once, beyond the estimate", samples, "version", "estimate", FIRST, 1.1),
     ]
 
 

@@ -14,9 +14,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 GOALS = [
-    ("no processor configured: what it adds to no hooks, first request", "R", 0.01),
-    ("no processor configured: what it adds to no hooks, later requests", "R", 0.01),
-    ("a stored digest is matched: what it adds once", "R", 1.1),
+    ("no processor configured, beyond no hooks, first request", "R", 0.01),
+    ("no processor configured, beyond no hooks, later requests", "R", 0.01),
+    ("a stored digest is matched, once, beyond the estimate", "R", 1.1),
     ("condition reads only request_index and cache_epoch, first request", "R", 0.05),
     ("condition reads only request_index and cache_epoch, later requests", "R", 0.05),
     ("condition on estimated_tokens is false, first request", "R", 1.2),
