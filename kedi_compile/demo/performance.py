@@ -53,12 +53,10 @@ class SeenGroup:
 
     @property
     def state(self) -> str:
-        """Where the group stands: current, closed, open, or `-` for what is no cycle at all."""
+        """Where the group stands: current, closed, or open for a cycle without an end."""
         if ProtectedReason.CURRENT_REQUEST in self.group.protected_reasons:
             return "current"
-        if self.group.closed:
-            return "closed"
-        return "-" if self.group.protected_reasons == {ProtectedReason.SYSTEM} else "open"
+        return "closed" if self.group.closed else "open"
 
 
 @dataclass(frozen=True)
@@ -91,7 +89,7 @@ class Edit:
 class Watched:
     """`keep_recent`, with a note of each edit."""
 
-    edits: list[Edit] = field(default_factory=list)
+    edits: list[Edit] = field(default_factory=list[Edit])
 
     def __call__(self, ctx: Context) -> list[ModelMessage]:
         """Edit, and note it."""
@@ -143,6 +141,6 @@ def provoke(recording: Recording) -> Refusal:
     return Refusal(None, transport.sent)
 
 
-def _ask(agent: Agent[None, str], recording: Recording) -> AgentRunResult[str]:
+def _ask(agent: Agent[object, str], recording: Recording) -> AgentRunResult[str]:
     """Run the agent in an event loop that is closed again, which the host's `run_sync` leaves to the process."""
     return asyncio.run(agent.run(QUESTION, message_history=recording.history, model_settings=THINKING))

@@ -48,7 +48,7 @@ class Compared:
 def compare(edit: Edit, body: bytes) -> tuple[list[Compared], int]:
     """Compare the kept groups with a body, in order; also return how many pieces of the body belong to none."""
     sent = list(sent_pieces(json.loads(body)))
-    rows = []
+    rows: list[Compared] = []
     for seen in edit.groups:
         if seen.kept:
             pieces = [piece for message in seen.messages for piece in native_pieces(message)]

@@ -30,7 +30,7 @@ _SKY: Final = {
 }
 
 
-def hut_agent(model: Model, processor: HistoryProcessorCallback[ModelMessage] | None) -> Agent[None, str]:
+def hut_agent(model: Model, processor: HistoryProcessorCallback[ModelMessage] | None) -> Agent[object, str]:
     """Return the agent; all that the processor takes is the one capability."""
     agent = Agent(model, model_settings=AnthropicModelSettings(max_tokens=4096), capabilities=[_adapter(processor)])
     agent.tool_plain(beds)
@@ -50,7 +50,7 @@ def weather(place: str) -> dict[str, object]:
     return {"place": place, "sky": sky, "low_celsius": low, "high_celsius": high, "wind_km_h": wind}
 
 
-def _adapter(processor: HistoryProcessorCallback[ModelMessage] | None) -> PydanticAdapter[None]:
+def _adapter(processor: HistoryProcessorCallback[ModelMessage] | None) -> PydanticAdapter[object]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", HistoryPrefixWarning)  # what it warns of is what the demo measures
         return PydanticAdapter(history_processor=processor)
