@@ -21,7 +21,7 @@ from kedi_compile import (
 )
 from kedi_compile.canonical import digest
 from kedi_compile.dialect import MessageFacts, ProtectedReason, Role, TextFlaw, TextRole
-from kedi_compile.history.context import RequestInfo, make_context
+from kedi_compile.history.context import RequestInfo
 from kedi_compile.history.detached import DetachedMessages
 from kedi_compile.history.flow import Outcome, Staged, Unchanged
 from kedi_compile.history.policy import HistoryPolicy
@@ -233,18 +233,24 @@ def spans_of(messages: Sequence[Message], **options: Any) -> list[tuple[int, int
     return [(group.entry_start, group.entry_end) for group in revision(messages, **options).groups]
 
 
-def context_of(described: Revision[Message]) -> Context:
-    """Return what a processor is given."""
-    return make_context(described, INFO, None, [])
+def context_of(messages: Sequence[Message], **options: Any) -> Context:
+    """Return what a processor is given for the first request of a run."""
+    seen: list[Context] = []
+
+    def look(ctx: Context) -> Sequence[Message]:
+        seen.append(ctx)
+        return ctx.messages
+
+    run_edit(messages, look, **options)
+    return seen[0]
 
 
 def propose(messages: Sequence[Message], edit: Edit, **options: Any) -> Proposal[Message]:
     """Return what the core understands of an edit."""
-    described = revision(messages, **options)
-    context = context_of(described)
+    context = context_of(messages, **options)
     handed_out = context.messages
     assert isinstance(handed_out, DetachedMessages)
-    return read_proposal(edit(context), handed_out, described)
+    return read_proposal(edit(context), handed_out, context._revision)  # noqa: SLF001  # what the flow itself reads
 
 
 def run_edit(messages: Sequence[Message], processor: Edit, **options: Any) -> Outcome[Message]:

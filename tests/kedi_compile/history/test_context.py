@@ -15,7 +15,6 @@ from toy import (
     context_of,
     loop,
     result_of,
-    revision,
     says,
     session,
     system,
@@ -44,7 +43,7 @@ def texts(messages: list[Message]) -> list[str]:
 
 def context(messages: list[Message] = HISTORY) -> Context:
     """Return the context over a history."""
-    return context_of(revision(messages))
+    return context_of(messages)
 
 
 SYSTEM = ["Be brief."]

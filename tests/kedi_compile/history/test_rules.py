@@ -216,8 +216,10 @@ def error_of(edit: Edit, history: Sequence[Message] = HISTORY) -> HistoryProcess
         ),
         (
             adding(12, user("More.")),
-            "current_request_altered: Group 5 (entries 11:12) is the current request and must stay as it is at the end; "
-            + "entry 11 is not in its place or was changed",
+            (
+                "current_request_altered: Group 5 (entries 11:12) is the current request and must stay as it is "
+                "at the end; entry 11 is not in its place or was changed"
+            ),
         ),
     ],
 )
