@@ -132,8 +132,13 @@ class Dialect(Protocol[MessageT]):
     def same(self, message: MessageT, other: MessageT) -> bool:
         """Tell whether two messages agree in type and every field, all the way down."""
 
-    def origins(self, message: MessageT, run_id: str | None, location: str | None) -> tuple[HistoryOrigin, ...]:
-        """List what the run that made this message knows about its parts."""
+    def carriers(self, message: MessageT) -> Sequence[object]:
+        """Return the objects that carry its lineage: those that stay the same while the host keeps the content."""
+
+    def origins(
+        self, message: MessageT, run_id: str | None, location: str | None
+    ) -> Sequence[tuple[object, tuple[HistoryOrigin, ...]]]:
+        """List what the run that made this message knows about it, by carrier."""
 
     def text_message(self, text: str, role: TextRole) -> MessageT:
         """Build one native text message that carries nothing but its text."""

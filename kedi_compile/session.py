@@ -51,7 +51,7 @@ class RunSession(Generic[MessageT]):
         self._policy = policy
         self._dialect = dialect
         self._owner = owner
-        self._origins = origins or OriginLedger()
+        self._origins = OriginLedger() if origins is None else origins
         self._run: RunKnowledge[MessageT] = RunKnowledge(
             dialect, self._origins, policy.token_counter, policy.reasoning_protection
         )
@@ -156,7 +156,8 @@ class RunSession(Generic[MessageT]):
         """
         self._lifecycle.move(RequestState.ANSWERED)
         for message in (sent[-1], response):
-            self._origins.record(message, self._dialect.origins(message, info.run_id, info.source_location))
+            for carrier, origins in self._dialect.origins(message, info.run_id, info.source_location):
+                self._origins.record(carrier, origins)
         self._usage.bind(tokens, lambda: self.revision([*sent, response]))
 
     def undo(self) -> None:

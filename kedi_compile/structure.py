@@ -193,12 +193,19 @@ def _same_model(left: Any, right: Any) -> bool:
 
 
 def _same_sequence(left: Any, right: Any) -> bool:
-    return len(left) == len(right) and all(map(same, left, right))
+    if len(left) != len(right):
+        return False
+    return all(mine is theirs or same(mine, theirs) for mine, theirs in zip(left, right, strict=True))
 
 
 def _same_dict(left: dict[Any, Any], right: dict[Any, Any]) -> bool:
-    # The order counts: it is what a serialiser sends.
-    return len(left) == len(right) and all(map(same, left, right)) and all(map(same, left.values(), right.values()))
+    """The order counts: it is what a serialiser sends."""
+    if len(left) != len(right):
+        return False
+    for (name, mine), (other, theirs) in zip(left.items(), right.items(), strict=True):
+        if not ((name is other or same(name, other)) and (mine is theirs or same(mine, theirs))):
+            return False
+    return True
 
 
 def _same_set(left: Any, right: Any) -> bool:

@@ -6,7 +6,7 @@ the host resumes it only from a response whose recorded prefix matches. Settings
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, cast
 
 from pydantic_ai.models import Model
@@ -14,12 +14,8 @@ from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
 
-STATE_SETTINGS: Final[dict[str, frozenset[str]]] = {
-    "openai_previous_response_id": frozenset({"auto"}),
-    "openai_conversation_id": frozenset(),
-    "xai_previous_response_id": frozenset(),
-}
-"""Setting -> the values of it that may stay."""
+STATE_SETTINGS: Final = ("openai_previous_response_id", "openai_conversation_id", "xai_previous_response_id")
+"""The settings that name server-side state."""
 
 STATE_BODY_KEYS: Final = frozenset({"previous_response_id", "conversation", "previous_interaction_id"})
 """Keys of `extra_body` that name server-side state."""
@@ -28,33 +24,44 @@ STATE_BODY_KEYS: Final = frozenset({"previous_response_id", "conversation", "pre
 def without_old_state(settings: ModelSettings | None, model: Model) -> ModelSettings | None:
     """Return settings that name no state from before a rewrite; the same object if they name none.
 
-    A setting the model carries itself is overridden by None, because leaving it out would bring it back.
+    A setting the model carries itself is overridden, because leaving it out would bring it back. That is safe, but with
+    a `FallbackModel` it overrides the setting of every candidate.
     """
     given: Mapping[str, Any] = cast("Mapping[str, Any]", settings or {})
     carried = [cast("Mapping[str, Any]", own) for own in _own_settings(model)]
-    changes = {**_ids(given, carried), **_body(given, carried)}
-    dropped = {name for name in changes if changes[name] is None and not any(name in own for own in carried)}
-    if not changes:
-        return settings
-    merged = {**given, **changes}
-    return cast("ModelSettings", {name: value for name, value in merged.items() if name not in dropped})
+    out = dict(given)
+    for name, clean in _CLEANERS.items():
+        effective = [given[name]] if name in given else [own[name] for own in carried if name in own]
+        cleaned = [clean(value) for value in effective]
+        if cleaned == effective:
+            continue
+        out[name] = cleaned[0]
+        if cleaned[0] is None and not any(name in own for own in carried):
+            del out[name]
+    return settings if out == given else cast("ModelSettings", out)
 
 
-def _ids(given: Mapping[str, Any], carried: list[Mapping[str, Any]]) -> dict[str, Any]:
-    return {
-        name: None
-        for name, harmless in STATE_SETTINGS.items()
-        if any(source.get(name) is not None and source[name] not in harmless for source in (given, *carried))
-    }
+def _clean_id(_value: Any) -> Any:
+    return None
 
 
-def _body(given: Mapping[str, Any], carried: list[Mapping[str, Any]]) -> dict[str, Any]:
-    bodies = [source.get("extra_body") for source in (given, *carried)]
-    named = [body for body in bodies if isinstance(body, Mapping) and STATE_BODY_KEYS & body.keys()]
-    if not named:
-        return {}
-    body = next((body for body in bodies if isinstance(body, Mapping)), {})
-    return {"extra_body": {key: value for key, value in body.items() if key not in STATE_BODY_KEYS}}
+def _clean_chain(value: Any) -> Any:
+    return value if value == "auto" else None
+
+
+def _clean_body(body: Any) -> Any:
+    if not isinstance(body, Mapping):
+        return body
+    return {key: value for key, value in body.items() if key not in STATE_BODY_KEYS}
+
+
+_CLEANERS: Final[dict[str, Callable[[Any], Any]]] = {
+    "openai_previous_response_id": _clean_chain,
+    "openai_conversation_id": _clean_id,
+    "xai_previous_response_id": _clean_id,
+    "extra_body": _clean_body,
+}
+"""Setting -> what is left of its value when it may name no old state."""
 
 
 def _own_settings(model: Model) -> Iterable[ModelSettings]:

@@ -6,15 +6,23 @@ The facts are in `facts.py`, new texts in `texts.py`, token numbers in `tokens.p
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from typing import Final
 
-from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ModelResponsePart, ThinkingPart
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelRequestPart,
+    ModelResponse,
+    ModelResponsePart,
+    ThinkingPart,
+)
 
 from kedi_compile import HistoryOrigin, structure
 from kedi_compile.canonical import digest
 from kedi_compile.dialect import MessageFacts, TextFlaw, TextRole
 from kedi_pydantic_ai import texts
-from kedi_pydantic_ai.facts import message_origins, request_facts, response_facts
+from kedi_pydantic_ai.facts import part_origins, request_facts, response_facts
 from kedi_pydantic_ai.tokens import estimate
 
 _STAMPED: Final = frozenset({"timestamp", "run_id", "conversation_id"})
@@ -62,9 +70,15 @@ class PydanticDialect:
         """Tell whether two messages agree in type and every field."""
         return structure.same(message, other)
 
-    def origins(self, message: ModelMessage, run_id: str | None, location: str | None) -> tuple[HistoryOrigin, ...]:
+    def carriers(self, message: ModelMessage) -> Sequence[ModelRequestPart | ModelResponsePart]:
+        """Return its parts: the host merges and rebuilds messages, but keeps the parts."""
+        return message.parts
+
+    def origins(
+        self, message: ModelMessage, run_id: str | None, location: str | None
+    ) -> list[tuple[object, tuple[HistoryOrigin, ...]]]:
         """List what the run knows about the parts of a message it made."""
-        return message_origins(message, run_id, location)
+        return part_origins(message, run_id, location)
 
     def text_message(self, text: str, role: TextRole) -> ModelMessage:
         """Build a message that holds only `text`."""
@@ -75,10 +89,13 @@ class PydanticDialect:
         return texts.text_flaw(message)
 
     def without_reasoning(self, message: ModelMessage) -> ModelMessage | None:
-        """Return a copy without thinking parts; ids that pair with them go too, so that each part stands alone."""
+        """Return a copy without thinking parts; ids that pair with them go too, so that each part stands alone.
+
+        The other parts are the same objects.
+        """
         if not isinstance(message, ModelResponse):
             return None
-        bare = structure.clone(message)
+        bare = copy.copy(message)
         bare.parts = [_without_id(part) for part in bare.parts if not isinstance(part, ThinkingPart)]
         return bare if bare.parts else None
 

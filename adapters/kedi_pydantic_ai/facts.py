@@ -78,19 +78,25 @@ def response_facts(message: ModelResponse) -> MessageFacts:
     return MessageFacts(EntryKind.ASSISTANT, "assistant", tuple(calls), (), reasons=reasons, bound=bound)
 
 
-def message_origins(
+def part_origins(
     message: ModelRequest | ModelResponse, run_id: str | None, location: str | None
-) -> tuple[HistoryOrigin, ...]:
-    """List the origins of the parts of a message, for the run that made it."""
-    out = [] if isinstance(message, ModelRequest) else [HistoryOrigin("assistant", run_id, location)]
-    for part in message.parts:
-        if isinstance(part, m.UserPromptPart):
-            out.append(HistoryOrigin("user", run_id, location))
-        elif isinstance(part, m.BaseToolCallPart):
-            out.append(HistoryOrigin("tool-call", run_id, location, part.tool_name, part.tool_call_id))
-        elif isinstance(part, m.BaseToolReturnPart):
-            out.append(HistoryOrigin("tool-result", run_id, location, part.tool_name, part.tool_call_id))
-    return tuple(out)
+) -> list[tuple[object, tuple[HistoryOrigin, ...]]]:
+    """List the origins of the parts of a message, for the run that made it; a response is its first part's."""
+    out: list[tuple[object, tuple[HistoryOrigin, ...]]] = []
+    for index, part in enumerate(message.parts):
+        answer = [HistoryOrigin("assistant", run_id, location)] if not index and message.kind == "response" else []
+        out.append((part, (*answer, *_part_origin(part, run_id, location))))
+    return [(part, origins) for part, origins in out if origins]
+
+
+def _part_origin(part: object, run_id: str | None, location: str | None) -> list[HistoryOrigin]:
+    if isinstance(part, m.UserPromptPart):
+        return [HistoryOrigin("user", run_id, location)]
+    if isinstance(part, m.BaseToolCallPart):
+        return [HistoryOrigin("tool-call", run_id, location, part.tool_name, part.tool_call_id)]
+    if isinstance(part, m.BaseToolReturnPart):
+        return [HistoryOrigin("tool-result", run_id, location, part.tool_name, part.tool_call_id)]
+    return []
 
 
 def _request_reasons(message: ModelRequest) -> frozenset[ProtectedReason]:

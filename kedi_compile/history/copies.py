@@ -63,13 +63,24 @@ class _Adoption(Generic[MessageT]):
         return wanted == self._ours[span.start : span.end] and self._taken.isdisjoint(range(span.start, span.end))
 
     def adopt_single_entries(self) -> None:
+        """Adopt what is left: first what continues or leads up to an entry beside it, then the next equal one."""
         waiting: dict[bytes, list[int]] = defaultdict(list)
         for index in range(len(self._ours) - 1, -1, -1):
             if index not in self._taken:
                 waiting[self._ours[index]].append(index)
-        for position, entry in enumerate(self.entries):
-            if entry is None and waiting[self._theirs[position]]:
-                self.entries[position] = waiting[self._theirs[position]].pop()
+        for is_wanted in (self._continues, self._leads_up, _is_any):
+            for position, entry in enumerate(self.entries):
+                equal = waiting[self._theirs[position]] if entry is None else []
+                found = next((index for index in reversed(equal) if is_wanted(position, index)), None)
+                if found is not None:
+                    self.entries[position] = found
+                    equal.remove(found)
+
+    def _continues(self, position: int, index: int) -> bool:
+        return position > 0 and self.entries[position - 1] == index - 1
+
+    def _leads_up(self, position: int, index: int) -> bool:
+        return position + 1 < len(self.entries) and self.entries[position + 1] == index + 1
 
     def release_lone_texts(self) -> None:
         back = {entry for entry in self.entries if entry is not None}
@@ -80,3 +91,7 @@ class _Adoption(Generic[MessageT]):
             lone = self._foreign[position] and self.entries[position] not in whole
             if lone and self.entries[position] is not None and text_flaw(message) is None:
                 self.entries[position] = None
+
+
+def _is_any(_position: int, _index: int) -> bool:
+    return True

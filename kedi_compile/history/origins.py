@@ -1,8 +1,9 @@
-"""What the runs of one adapter know about where each message came from, kept beside the messages.
+"""What the runs of one adapter know about where each piece of history came from, kept beside the messages.
 
-The rule: lineage is recorded for messages a run itself made and is found again by the message object, never by its
-text. Copies, imported history and summaries therefore have none. Records go when their message goes. Source: History
-specification, Recent Groups and Origins.
+The rule: lineage is recorded for what a run itself made, under the native object that carries it (a message, or one of
+its parts where the host rebuilds messages), and is found again by that object, never by its text. Copies, imported
+history and summaries therefore have none. Records go when their object goes. Source: History specification, Recent
+Groups and Origins.
 """
 
 from __future__ import annotations
@@ -14,26 +15,25 @@ from kedi_compile.dialect import HistoryOrigin
 
 
 class OriginLedger:
-    """Origins by message object; may be shared by concurrent runs of one adapter.
+    """Origins by native object; may be shared by concurrent runs of one adapter.
 
-    Messages must allow weak references.
+    The objects must allow weak references.
     """
 
     def __init__(self) -> None:
         self._records: dict[int, tuple[weakref.ref[Any], tuple[HistoryOrigin, ...]]] = {}
 
-    def record(self, message: object, origins: tuple[HistoryOrigin, ...]) -> None:
+    def __bool__(self) -> bool:
+        """Whether anything is known about any object."""
+        return bool(self._records)
+
+    def record(self, carrier: object, origins: tuple[HistoryOrigin, ...]) -> None:
         """Remember `origins` for this very object, replacing what was known."""
-        key = id(message)
+        key = id(carrier)
         records = self._records
-        records[key] = (weakref.ref(message, lambda _: records.pop(key, None)), origins)
+        records[key] = (weakref.ref(carrier, lambda _: records.pop(key, None)), origins)
 
-    def find(self, message: object) -> tuple[HistoryOrigin, ...]:
+    def find(self, carrier: object) -> tuple[HistoryOrigin, ...]:
         """Return what is known about this very object; an equal copy has nothing."""
-        found = self._records.get(id(message))
-        return found[1] if found is not None and found[0]() is message else ()
-
-    def carry(self, old: object, new: object) -> None:
-        """Give `new`, which the host or an edit put in the place of `old`, the lineage of `old`."""
-        if origins := self.find(old):
-            self.record(new, origins)
+        found = self._records.get(id(carrier))
+        return found[1] if found is not None and found[0]() is carrier else ()

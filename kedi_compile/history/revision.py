@@ -125,12 +125,15 @@ class Revision(Generic[MessageT]):
         """The groups, which partition the messages in order."""
         names = self._run.names.assign([self.messages[span.start : span.end] for span in self.spans])
         return tuple(
-            HistoryGroup(name, span.start, span.end, span.closed, span.reasons, self._origins_of(span))
+            HistoryGroup(name, span.start, span.end, span.closed, span.reasons, self._origins_of(span.start, span.end))
             for name, span in zip(names, self.spans, strict=True)
         )
 
-    def _origins_of(self, span: Span) -> tuple[HistoryOrigin, ...]:
-        return tuple(chain.from_iterable(map(self._run.origins.find, self.messages[span.start : span.end])))
+    def _origins_of(self, start: int, end: int) -> tuple[HistoryOrigin, ...]:
+        if not self._run.origins:
+            return ()
+        carriers = chain.from_iterable(map(self.dialect.carriers, self.messages[start:end]))
+        return tuple(chain.from_iterable(map(self._run.origins.find, carriers)))
 
     @cached_property
     def entries(self) -> tuple[HistoryEntry, ...]:
@@ -149,7 +152,7 @@ class Revision(Generic[MessageT]):
                     results=fact.results,
                     protected_reasons=self._own_reasons(index, group),
                     estimated_tokens=self.tokens[index],
-                    origins=self._run.origins.find(self.messages[index]),
+                    origins=self._origins_of(index, index + 1),
                     group_id=group.group_id,
                 )
 
