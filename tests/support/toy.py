@@ -124,12 +124,17 @@ class ToyDialect:
     def same(self, message: Message, other: Message) -> bool:
         return structure.same(message, other)
 
-    def origins(self, message: Message, run_id: str | None, location: str | None) -> tuple[HistoryOrigin, ...]:
+    def carriers(self, message: Message) -> tuple[Message]:
+        return (message,)
+
+    def origins(
+        self, message: Message, run_id: str | None, location: str | None
+    ) -> list[tuple[object, tuple[HistoryOrigin, ...]]]:
         kind: Literal["user", "assistant"] = "assistant" if message.role == "assistant" else "user"
         texts = (HistoryOrigin(kind, run_id, location),) if message.text else ()
         calls = (HistoryOrigin("tool-call", run_id, location, call.name, call.call_id) for call in message.calls)
         results = (HistoryOrigin("tool-result", run_id, location, item.name, item.call_id) for item in message.results)
-        return (*texts, *calls, *results)
+        return [(message, (*texts, *calls, *results))]
 
     def text_message(self, text: str, role: TextRole) -> Message:
         return Message(role, text)
