@@ -118,7 +118,11 @@ class Dialect(Protocol[MessageT]):
         """Tell whether `message` is one of the framework's own history messages."""
 
     def describe(self, message: MessageT) -> MessageFacts:
-        """Read the facts off one native message."""
+        """Read the facts off one native message.
+
+        Raises:
+            TypeError: it is no history message of the framework.
+        """
 
     def estimate(self, message: MessageT) -> int:
         """Estimate its tokens from above: content, tool calls and media, by no tokenizer."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Generic, TypeVar
 
-from kedi_compile.dialect import Dialect, check_dialect
+from kedi_compile.dialect import Dialect
 from kedi_compile.errors import (
     HistoryProcessingError,
     HistoryProcessingValidationError,
@@ -98,10 +98,9 @@ class RunSession(Generic[MessageT]):
         self, messages: Sequence[MessageT], info: RequestInfo, reread: Callable[[], Sequence[MessageT]] | None
     ) -> Flow[MessageT]:
         self._next_request()
-        native = check_dialect(self._dialect, messages)
         return process(
             self._policy,
-            self.revision(native),
+            self.revision(messages),
             replace(info, cache_epoch=self._continuation.generation),
             usage=self._usage,
             lifecycle=self._lifecycle,

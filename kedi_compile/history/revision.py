@@ -15,7 +15,7 @@ from operator import is_not
 from typing import Generic, NoReturn, TypeVar
 
 from kedi_compile.canonical import combine
-from kedi_compile.dialect import Dialect, HistoryEntry, HistoryOrigin, MessageFacts, ProtectedReason
+from kedi_compile.dialect import Dialect, check_dialect, HistoryEntry, HistoryOrigin, MessageFacts, ProtectedReason
 from kedi_compile.errors import HistoryProcessingError
 from kedi_compile.history.groups import HistoryGroup, Span, find_spans
 from kedi_compile.history.origins import OriginLedger
@@ -87,7 +87,7 @@ class Revision(Generic[MessageT]):
     @cached_property
     def facts(self) -> list[MessageFacts]:
         """The facts of each message, in order."""
-        return list(map(self.dialect.describe, self.messages))
+        return list(map(self.dialect.describe, check_dialect(self.dialect, self.messages)))
 
     @cached_property
     def tokens(self) -> list[int]:
