@@ -16,7 +16,7 @@ from wire.refusal import Refusal
 
 from .chat import openai_error
 from .dialect import Numbers, Rendered, compact, prompt, seal, tokens
-from .held import HeldState, is_stored
+from .held import HeldState, conversation_id, is_stored
 from .response_events import stream_of
 from .script import Answer, Call, Native, Part, Text, Thinking
 
@@ -90,6 +90,7 @@ class OpenAIResponses:
             "output": list(output),
             "parallel_tool_calls": True,
             "previous_response_id": body.get("previous_response_id"),
+            "conversation": {"id": conversation} if (conversation := conversation_id(body)) else None,
             "store": is_stored(body),
             "temperature": 1.0,
             "tool_choice": "auto",
