@@ -279,3 +279,31 @@ def broken_by(messages: Sequence[Message], processor: Edit, **options: Any) -> l
     except HistoryProcessingValidationError as error:
         return list(dict.fromkeys(violation.rule for violation in error.violations))
     return []
+
+
+def two_talks() -> list[Message]:
+    """Return two closed groups and the current request, as objects of their own."""
+    return [*talk("a", "b"), user(NOW)]
+
+
+class Host:
+    """An imaginary host that makes one request after another in one run."""
+
+    def __init__(self, processor: Edit, **options: Any) -> None:
+        self.session = session(processor, **options)
+        self.messages = two_talks()
+        self.step = 0
+
+    def ask(self) -> Outcome[Message]:
+        """Edit the next request, and keep what was staged as the history."""
+        self.step += 1
+        outcome = self.session.edit_sync(self.messages, replace(INFO, request_index=self.step))
+        if isinstance(outcome, Staged):
+            self.messages = list(outcome.messages)
+        return outcome
+
+    def answer(self, response: Message, *after: Message, tokens: int | None = None) -> None:
+        """Send the request, take the response, and add what follows it."""
+        self.session.sent()
+        self.session.observe(self.messages, response, tokens, replace(INFO, request_index=self.step))
+        self.messages += [response, *after]
