@@ -1,0 +1,66 @@
+"""The public names, exactly: a name that appears or disappears is a decision, made here."""
+
+import inspect
+
+import pytest
+
+import kedi_compile
+import kedi_pydantic_ai
+
+CORE = [
+    "EntryKind",
+    "HistoryConfigurationError",
+    "HistoryEntry",
+    "HistoryGroup",
+    "HistoryOrigin",
+    "HistoryPrefixWarning",
+    "HistoryProcessingError",
+    "HistoryProcessingValidationError",
+    "HistoryProcessingWarning",
+    "HistoryProcessorCallback",
+    "HistoryProcessorCondition",
+    "HistoryProcessorContext",
+    "HistoryProcessorState",
+    "HistoryProtectedWarning",
+    "KediError",
+    "ProtectedReason",
+    "Violation",
+]
+PYDANTIC_AI = ["PydanticAdapter", "PydanticDialect"]
+
+
+def test_the_core_exports_exactly_these_names() -> None:
+    """`kedi_compile` has these public names, in order."""
+    assert kedi_compile.__all__ == CORE
+
+
+def test_the_adapter_exports_exactly_these_names() -> None:
+    """`kedi_pydantic_ai` has these public names, in order."""
+    assert kedi_pydantic_ai.__all__ == PYDANTIC_AI
+
+
+@pytest.mark.parametrize("name", CORE)
+def test_every_public_name_of_the_core_is_there(name: str) -> None:
+    """What is listed can be imported, and classes say what they are for."""
+    value = getattr(kedi_compile, name)
+
+    assert not inspect.isclass(value) or value.__doc__
+
+
+def test_nothing_else_looks_public() -> None:
+    """A name without underscore at the root is listed or a module."""
+    names = {name for name, value in vars(kedi_compile).items() if not name.startswith("_")}
+    modules = {name for name in names if inspect.ismodule(getattr(kedi_compile, name))}
+
+    assert names - modules == set(CORE)
+
+
+def test_the_members_of_the_context_are_these() -> None:
+    """A callback works with these, and the rest is machinery."""
+    members = {name for name in dir(kedi_compile.HistoryProcessorContext) if not name.startswith("_")}
+
+    assert members == {
+        *("messages", "groups", "entries", "adapter_shortname", "model_id", "request_index", "cache_epoch"),
+        *("estimated_tokens", "measured_tokens"),
+        *("keep_recent_groups", "replace_groups", "text_message", "summary_messages"),
+    }
