@@ -33,7 +33,9 @@ format: $(STAMP) ## format the sources and fix what ruff can fix
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-record: $(STAMP) ## record again: the cassettes of the tests marked vcr, and the demo's exchange
+# The cassettes of a vendor whose key is set (ANTHROPIC_API_KEY, OPENAI_API_KEY) are recorded from the vendor, the
+# others from the emulator. The demo's exchange is always the emulator's.
+record: $(STAMP) ## record the cassettes and the demo's exchange again
 	$(BIN)/pytest -m vcr --record-mode=rewrite
 	PYTHONPATH=tests/support $(BIN)/python -m demo_recording
 

@@ -7,9 +7,12 @@ on demand: `HYPOTHESIS_PROFILE=thorough pytest tests/properties`.
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import pytest
 from hypothesis import settings
+
+from cassette import VCR_CONFIG
 
 settings.register_profile("ci", max_examples=2_000, deadline=None, derandomize=True)
 settings.register_profile("thorough", max_examples=20_000, deadline=None, print_blob=True)
@@ -20,3 +23,9 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 def anyio_backend() -> str:
     """Run async tests on asyncio only: no host runs its agents on anything else."""
     return "asyncio"
+
+
+@pytest.fixture
+def vcr_config() -> dict[str, Any]:
+    """Say how cassettes are written and matched."""
+    return dict(VCR_CONFIG)

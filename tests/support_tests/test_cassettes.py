@@ -1,0 +1,76 @@
+"""What the cassettes hold, and that the emulator's can be recorded again, byte for byte."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import yaml
+from vcr import VCR
+
+from cassette import EMULATOR, KEPT_HEADERS, VCR_CONFIG
+from harbour import CASSETTES, LANES, MOOR, MOORED, Harbour
+from recording import VENDORS, Lane, Provider
+
+SECRETS: Final = re.compile(
+    r"sk-[A-Za-z0-9_-]{8}|bearer |api[-_]key|cookie|__cf_bm|organi[sz]ation|\borg-|openai-project|cf-ray|request-id",
+    re.IGNORECASE,
+)
+ADDRESSES: Final = (EMULATOR, *(address for _, address in VENDORS.values()))
+
+
+def interactions() -> list[dict[str, Any]]:
+    """Read all that was recorded."""
+    files = sorted(CASSETTES.glob("*.yaml"))
+    assert len(files) > 20
+    return [one for file in files for one in yaml.safe_load(file.read_text(encoding="utf-8"))["interactions"]]
+
+
+def test_no_header_but_the_listed_ones_is_recorded() -> None:
+    """Keys, cookies, organisations, dates and request ids travel in headers, and those are left out."""
+    messages = [message for one in interactions() for message in (one["request"], one["response"])]
+
+    assert {name.lower() for message in messages for name in message["headers"]} <= KEPT_HEADERS
+
+
+def test_no_cassette_holds_what_looks_like_a_secret() -> None:
+    """Nor is anything of the kind in a body or an address."""
+    files = sorted(CASSETTES.glob("*.yaml"))
+
+    assert [file.name for file in files if SECRETS.search(file.read_text(encoding="utf-8"))] == []
+
+
+@pytest.mark.parametrize(
+    "leak",
+    ["x-api-key: abc", "authorization: Bearer abc", "sk-ant-api03-abcdef", "set-cookie: a=b", "openai-organization: x"],
+)
+def test_a_secret_would_be_found(leak: str) -> None:
+    """The pattern knows the forms in which the vendors' secrets travel."""
+    assert SECRETS.search(leak)
+
+
+def test_every_address_says_what_was_recorded() -> None:
+    """A recording comes from the emulator, whose name cannot be looked up, or from a vendor."""
+    assert [one for one in interactions() if not one["request"]["uri"].startswith(ADDRESSES)] == []
+
+
+@pytest.mark.parametrize("lane", LANES, ids=str)
+async def test_recording_from_the_emulator_gives_the_same_bytes(
+    lane: Lane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The emulator reads no clock and draws no lots, so `make record` changes nothing that did not change."""
+    stored = (CASSETTES / f"unedited-{lane}.yaml").read_text(encoding="utf-8")
+    if EMULATOR not in stored:
+        pytest.skip("this cassette was recorded from the vendor")
+    for variable, _ in VENDORS.values():
+        monkeypatch.delenv(variable, raising=False)
+
+    with VCR(record_mode="all").use_cassette(str(tmp_path / "again.yaml"), **VCR_CONFIG):
+        async with Provider(lane, recording=True) as provider:
+            harbour = Harbour(provider)
+            await harbour.talk()
+            await harbour.ask(MOOR, MOORED)
+
+    assert (tmp_path / "again.yaml").read_text(encoding="utf-8") == stored
