@@ -1,4 +1,4 @@
-"""The public generics as users write them: this file passes mypy and pyright in strict mode, and runs.
+"""The public generics as users write them: this file passes mypy in strict mode, and runs.
 
 A function that is typed wrongly carries the error its checker must report; an ignore that is not needed is an error,
 so each one proves that the types are as narrow as they look.
