@@ -74,7 +74,7 @@ def test_a_stored_document_in_a_result_is_refused_by_nova() -> None:
     """As a model class without Nova's profile maps it, the history gets the recorded refusal."""
     body = APIS["bedrock"].map(NOVA.stage.history)
 
-    refusals = APIS["bedrock"].check(body, model=NOVA.stage.model_name)
+    refusals = APIS["bedrock"].judge(body, NOVA.stage.model_name)
 
     assert [refusal.message for refusal in refusals] == [NOVA.words]
 
@@ -83,7 +83,7 @@ def test_interleaved_calls_are_refused_by_deepseek() -> None:
     """As the model class for OpenAI maps it, the history gets DeepSeek's recorded refusal."""
     body = APIS["openai_responses"].map(INTERLEAVED.stage.history)
 
-    refusals = APIS["deepseek_responses"].check(body, is_deepseek=True)
+    refusals = APIS["deepseek_responses"].judge(body, is_deepseek=True)
 
     assert [refusal.message for refusal in refusals] == [INTERLEAVED.words]
 

@@ -47,7 +47,7 @@ _REFUSED = {"error": {"message": "kept, not sent", "code": 400, "status": "INVAL
 class Api:
     """One provider API: how its model class is built, how it maps a history, and who judges the body.
 
-    `check` takes what the validator of the API takes: a ledger, `bound=True` and so on.
+    What `judge` knows beside the body is what the validator of the API takes: a ledger, `bound=True` and so on.
     """
 
     name: str
@@ -56,6 +56,12 @@ class Api:
     build: Callable[[str, Keep], Model]
     assemble: Callable[[Any, list[ModelMessage], ModelRequestParameters], Body]
     check: Callable[..., tuple[Refusal, ...]]
+    model_in_url: bool = False
+
+    def judge(self, body: Body, model_name: str | None = None, **known: Any) -> tuple[Refusal, ...]:
+        """Return what the provider answers to a body; `model_name` is this API's own if it is not given."""
+        by_url = {"model": model_name or self.model_name} if self.model_in_url else {}
+        return self.check(body, **by_url, **known)
 
     def recorder(self, keep: Keep, model_name: str | None = None) -> Model:
         """Return a model whose requests are given to `keep` as bytes and then refused with 400."""
@@ -74,7 +80,7 @@ class Api:
 
     def refusals(self, messages: Sequence[ModelMessage], **known: Any) -> tuple[Refusal, ...]:
         """Return what the provider would answer to a request with these messages; empty means accepted."""
-        return self.check(self.map(messages), **known)
+        return self.judge(self.map(messages), **known)
 
 
 def tools_of(messages: Sequence[ModelMessage]) -> ModelRequestParameters:
@@ -189,13 +195,8 @@ class _Empty:
         return (b'{"message": "kept, not sent"}',)
 
 
-def _check_google(body: Body, *, model: str = "gemini-3-flash-preview") -> tuple[Refusal, ...]:
-    return google.check(body, model=model)
-
-
-def _check_bedrock(body: Body, *, model: str = "us.amazon.nova-pro-v1:0") -> tuple[Refusal, ...]:
-    return bedrock.check(body, model=model)
-
+_CLAUDE_ON_BEDROCK = "us.anthropic.claude-sonnet-4-20250514-v1:0"
+_NOVA = "us.amazon.nova-2-lite-v1:0"
 
 APIS: dict[str, Api] = {
     api.name: api
@@ -203,10 +204,9 @@ APIS: dict[str, Api] = {
         Api("anthropic", "anthropic", "claude-sonnet-4-5", _anthropic_model, _anthropic, anthropic.check),
         Api("openai_chat", "openai", "gpt-4o", _chat_model, _chat, openai_chat.check),
         Api("openai_responses", "openai", "gpt-5", _responses_model, _responses, openai_responses.check),
-        Api("google", "google", "gemini-3-flash-preview", _google_model, _google, _check_google),
-        Api(
-            "bedrock", "bedrock", "us.anthropic.claude-sonnet-4-20250514-v1:0", _bedrock_model, _bedrock, _check_bedrock
-        ),
+        Api("google", "google", "gemini-3-flash-preview", _google_model, _google, google.check, model_in_url=True),
+        Api("bedrock", "bedrock", _CLAUDE_ON_BEDROCK, _bedrock_model, _bedrock, bedrock.check, model_in_url=True),
+        Api("bedrock_nova", "bedrock", _NOVA, _bedrock_model, _bedrock, bedrock.check, model_in_url=True),
         Api("deepseek", "deepseek", "deepseek-reasoner", _deepseek_model, _chat, openai_chat.check),
         Api(
             "deepseek_responses",

@@ -61,8 +61,7 @@ class Stage:
 
     def refusals(self, sent: bytes, **known: Any) -> tuple[Refusal, ...]:
         """Return what the provider would answer to these bytes; empty means accepted."""
-        by_url = {"model": self.model_name} if self.api.name in ("google", "bedrock") else {}
-        return self.api.check(parsed(sent), **by_url, **known)
+        return self.api.judge(parsed(sent), self.model_name, **known)
 
 
 def parsed(sent: bytes) -> Body:
