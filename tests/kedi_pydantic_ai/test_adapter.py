@@ -6,11 +6,13 @@ What a callback and a condition may do is in `test_adapter_callback.py`, tools i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 from pydantic_ai import Agent, capture_run_messages
-from pydantic_ai.messages import ModelMessage
+from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
 
 from agents import (
     ENTRY_POINTS,
@@ -34,6 +36,18 @@ from kedi_compile import (
 from kedi_pydantic_ai import PydanticAdapter
 
 KEPT_ONE = ["< question 3", "> answer 3", "< now"]
+
+
+def _fresh_list(ctx: Context) -> list[ModelMessage]:
+    return list(ctx.messages)
+
+
+def _equal_copies(ctx: Context) -> tuple[ModelMessage, ...]:
+    return tuple(copy.deepcopy(list(ctx.messages)))
+
+
+def _restored(ctx: Context) -> list[ModelMessage]:
+    return ModelMessagesTypeAdapter.validate_json(ModelMessagesTypeAdapter.dump_json(list(ctx.messages)))
 
 
 @pytest.mark.parametrize("entry", ENTRY_POINTS)
@@ -103,12 +117,12 @@ def test_a_summary_in_place_of_groups_counts_as_old_history(entry: str) -> None:
 
 
 @pytest.mark.parametrize("entry", ENTRY_POINTS)
-@pytest.mark.parametrize("copying", [False, True])
-def test_a_no_op_passes_the_hosts_own_objects_on(entry: str, copying: bool) -> None:
-    """Returning the input or an equal fresh list leaves the native objects as they are, in the request and after."""
+@pytest.mark.parametrize("copying", [untouched, _fresh_list, _equal_copies, _restored])
+def test_a_no_op_passes_the_hosts_own_objects_on(entry: str, copying: Callable[[Context], Any]) -> None:
+    """Returning the input or an equivalent fresh sequence leaves the native objects as they are."""
     history = turns(2)
     script = Script("done")
-    agent = Agent(script.model, capabilities=[adapter(lambda ctx: list(ctx.messages) if copying else ctx.messages)])
+    agent = Agent(script.model, capabilities=[adapter(copying)])
 
     finished = run_through(entry, agent, "now", message_history=history)
 
