@@ -6,11 +6,15 @@ import asyncio
 import threading
 from collections.abc import Sequence
 from contextvars import ContextVar
+from dataclasses import FrozenInstanceError, replace
 from typing import Any
 
 import pytest
-from pydantic_ai import Agent
+from pydantic_ai import Agent, RunContext
+from pydantic_ai.capabilities import Hooks
+from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import ModelMessage
+from pydantic_ai.models import ModelRequestContext
 
 from agents import (
     ENTRY_POINTS,
@@ -106,6 +110,38 @@ def test_a_condition_is_asked_before_every_request(entry: str) -> None:
     assert script.sent[1] == [*KEPT_ONE, "> call c1", "< result c1"]
 
 
+def test_a_condition_is_shown_frozen_facts() -> None:
+    """Who asks, which request, how much, and an opaque version: no messages, and nothing to write to."""
+    states: list[HistoryProcessorState] = []
+
+    def note(state: HistoryProcessorState) -> bool:
+        states.append(state)
+        return False
+
+    agent = Agent(Script("done", model_name="m1").model, capabilities=[adapter(keep(1), note)])
+
+    run_through("run", agent, "now", message_history=turns(1))
+
+    (state,) = states
+    facts = (state.adapter_shortname, state.model_id, state.request_index, state.cache_epoch)
+    assert facts == ("pydantic", "function:m1", 1, 0)
+    assert state.estimated_tokens > 0
+    assert isinstance(state.history_version, str)
+    with pytest.raises(FrozenInstanceError):
+        state.request_index = 2  # type: ignore[misc]  # that it cannot is the point
+
+
+def test_after_false_the_hosts_own_validation_stays_active() -> None:
+    """Skipping the processor skips no check of the host."""
+    script = Script("never")
+    empties = Hooks(before_model_request=_without_messages)
+    agent = Agent(script.model, capabilities=[empties, adapter(keep(1), lambda state: False)])
+
+    with pytest.raises(UserError, match="cannot be empty"):
+        run_through("run", agent, "now", message_history=turns(1))
+    assert script.sent == []
+
+
 def test_an_async_condition_is_awaited() -> None:
     """The predicate may be asynchronous."""
 
@@ -182,6 +218,41 @@ def test_a_careless_slice_is_refused_before_transport(entry: str) -> None:
     assert script.sent == [["< now"]]
 
 
+def test_a_reply_shortened_in_its_group_is_refused_and_the_whole_group_may_be_replaced() -> None:
+    """Redacting one message while keeping the rest of its group is an alteration; a summary of the group is not."""
+    script = Script("done")
+
+    def redact_one(ctx: Context) -> list[ModelMessage]:
+        return [ctx.messages[0], ctx.text_message("[redacted]", "assistant"), *ctx.messages[2:]]
+
+    def redact_group(ctx: Context) -> list[ModelMessage]:
+        return ctx.replace_groups(ctx.groups[0], ctx.text_message("[redacted]"), ctx.text_message("ok", "assistant"))
+
+    with pytest.raises(HistoryProcessingValidationError, match="keep or replace the whole group"):
+        run_through("run", Agent(script.model, capabilities=[adapter(redact_one)]), "now", message_history=turns(1))
+    run_through("run", Agent(script.model, capabilities=[adapter(redact_group)]), "now", message_history=turns(1))
+
+    assert script.sent == [["< [redacted]", "> ok", "< now"]]
+
+
+def test_groups_may_be_reordered_between_the_same_neighbours() -> None:
+    """Whole groups change places, in both lists; their inner order stays."""
+    script = Script("done")
+
+    def reverse(ctx: Context) -> list[ModelMessage]:
+        first, second, _ = ctx.groups
+        spans = ((second.entry_start, second.entry_end), (first.entry_start, first.entry_end), (4, 5))
+        return [message for start, end in spans for message in ctx.messages[start:end]]
+
+    agent = Agent(script.model, capabilities=[adapter(reverse)])
+
+    finished = run_through("run", agent, "now", message_history=turns(2))
+
+    reversed_turns = ["< question 2", "> answer 2", "< question 1", "> answer 1", "< now"]
+    assert script.sent == [reversed_turns]
+    assert lines(finished.all_messages) == [*reversed_turns, "> done"]
+
+
 def test_serialised_dictionaries_are_not_native() -> None:
     """Plain dictionaries are refused in place of messages."""
     script = Script("done")
@@ -233,6 +304,10 @@ def test_the_adapter_declares_its_capability() -> None:
 def test_the_adapter_cannot_be_written_to_a_spec() -> None:
     """A configuration with callables has no serialised name."""
     assert PydanticAdapter.get_serialization_name() is None
+
+
+async def _without_messages(ctx: RunContext[Any], request_context: ModelRequestContext) -> ModelRequestContext:
+    return replace(request_context, messages=[])
 
 
 def look() -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, fields
 from typing import Any
 
 import pytest
@@ -184,6 +184,13 @@ def test_an_origin_is_frozen() -> None:
 
     with pytest.raises(FrozenInstanceError):
         origin.run_id = "run-2"  # type: ignore[misc]  # that it cannot is the point
+
+
+def test_an_origin_names_identifiers_only() -> None:
+    """Arguments and results of tools are not in it, so it may be logged."""
+    names = [field.name for field in fields(HistoryOrigin)]
+
+    assert names == ["kind", "run_id", "source_location", "tool_name", "tool_call_id"]
 
 
 def test_metadata_edits_in_a_callback_forge_no_origin() -> None:
