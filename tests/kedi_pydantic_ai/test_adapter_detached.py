@@ -199,6 +199,25 @@ def test_a_skipped_request_copies_nothing() -> None:
     assert len(script.sent) == 1
 
 
+@pytest.mark.parametrize("wanted", [False, True])
+def test_a_result_of_the_running_loop_is_copied_for_the_callback_only(wanted: bool) -> None:
+    """With a condition that says no nothing is copied; else a failing copy is wrapped."""
+    script = Script(calls("c1"), "done")
+    agent = Agent(script.model, capabilities=[adapter(lambda ctx: list(ctx.messages), lambda state: wanted)])
+
+    @agent.tool_plain
+    def look() -> Any:
+        return Uncopyable("one")
+
+    if wanted:
+        with pytest.raises(HistoryProcessingError, match="could not be|one of a kind"):
+            run_through("run", agent, "now")
+    else:
+        run_through("run", agent, "now")
+
+    assert len(script.sent) == 1 + (not wanted)
+
+
 class Uncopyable(str):
     """A text with an own idea about copying."""
 

@@ -72,6 +72,18 @@ def test_every_step_measures_anew() -> None:
     assert seen == [None, 100 + result, 200 + result]
 
 
+def test_measuring_begins_when_a_callback_first_asks() -> None:
+    """Binding usage costs a look at every byte, so a run that never asks does not pay; the first answer is None."""
+    seen: list[int | None] = []
+    script = Script(billed(calls("c1")), billed(calls("c2")), "done")
+    read_late = noting(seen, lambda ctx: ctx.measured_tokens if ctx.request_index > 1 else None)
+    agent = _looking(script, adapter(read_late))
+
+    run_through("run", agent, "now")
+
+    assert [value is None for value in seen] == [True, True, False]
+
+
 def test_the_condition_is_shown_the_same_numbers() -> None:
     """State and context agree."""
     asked: list[tuple[int, int | None, str]] = []
