@@ -35,9 +35,10 @@ format: $(STAMP) ## format the sources and fix what ruff can fix
 
 # The cassettes of a vendor whose key is set (ANTHROPIC_API_KEY, OPENAI_API_KEY) are recorded from the vendor, the
 # others from the emulator. The demo's exchange is always the emulator's.
-record: $(STAMP) ## record the cassettes and the demo's exchange again
+record: $(STAMP) ## record the cassettes and the demo again, and show it in README.md
 	$(BIN)/pytest -m vcr --record-mode=rewrite
 	PYTHONPATH=tests/support $(BIN)/python -m demo_recording
+	PYTHONPATH=tests/support $(BIN)/python -m readme
 
 bench: $(STAMP) ## measure the table of ratios
 	$(BIN)/python -m benchmarks

@@ -1,0 +1,73 @@
+"""The parts of README.md that a program makes: `python -m readme` writes them anew, a part of `make record`.
+
+They are the first program, what it prints, and what the demo prints on 80 columns.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).parents[2]
+README: Final = ROOT / "README.md"
+FIRST: Final = ROOT / "examples" / "first.py"
+
+_BLOCKS: Final = (
+    (re.compile(r"(<!-- examples/first\.py -->\n```python\n)(.*?)(```)", re.DOTALL), "first program"),
+    (re.compile(r"(growth begins anew:\n\n```text\n)(.*?)(```)", re.DOTALL), "first output"),
+    (re.compile(r"(<!-- kedi-compile demo -->\n```text\n)(.*?)(```)", re.DOTALL), "demo"),
+)
+
+
+def shown(text: str) -> dict[str, str]:
+    """Return the made parts as a README shows them, by name."""
+    found = {name: pattern.search(text) for pattern, name in _BLOCKS}
+    return {name: match[2] for name, match in found.items() if match}
+
+
+def made() -> dict[str, str]:
+    """Make the parts."""
+    demo = _printed("-c", "from kedi_compile.cli import main; main()", "demo")
+    return {"first program": FIRST.read_text(encoding="utf-8"), "first output": _printed(str(FIRST)), "demo": demo}
+
+
+def _printed(*arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env={
+            **{name: value for name, value in os.environ.items() if name not in ("FORCE_COLOR", "PYTHONWARNINGS")},
+            "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "adapters")]),
+            "PYTHONIOENCODING": "utf-8",
+            "COLUMNS": "80",
+            "NO_COLOR": "1",
+        },
+        check=True,
+    )
+    return "".join(f"{line.rstrip()}\n" for line in done.stdout.splitlines())
+
+
+def table(text: str, heading: str) -> Sequence[str]:
+    """Return the first column of the table under a heading, without its backquotes."""
+    section = text.partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    rows = [line for line in section.splitlines() if line.startswith("| ")]
+    return [row.split("|")[1].strip().strip("`") for row in rows[2:]]
+
+
+def main() -> None:
+    """Write the parts into README.md."""
+    text, parts = README.read_text(encoding="utf-8"), made()
+    for pattern, name in _BLOCKS:
+        text = pattern.sub(lambda match, name=name: f"{match[1]}{parts[name]}{match[3]}", text)  # type: ignore[misc]  # mypy cannot see the default
+    README.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

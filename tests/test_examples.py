@@ -1,0 +1,92 @@
+"""Every program in `examples/` runs offline, warns of nothing else, and prints what its page shows."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Final, get_args
+
+import pytest
+from pydantic_ai.models import KnownModelName
+
+ROOT: Final = Path(__file__).parents[1]
+EXAMPLES: Final = sorted((ROOT / "examples").glob("*.py"))
+README: Final = (ROOT / "README.md").read_text(encoding="utf-8")
+KNOWN_MODELS: Final = frozenset(get_args(KnownModelName.__value__))
+PREFIX_WARNING: Final = "ignore:A history processor may change earlier history"
+
+
+def output_of(example: Path) -> str:
+    """Run a program with every warning an error but the one about cached prefixes, and return what it prints."""
+    path = os.pathsep.join([str(ROOT), str(ROOT / "adapters")])
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-W", PREFIX_WARNING, str(example)],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env={**os.environ, "PYTHONPATH": path, "PYTHONIOENCODING": "utf-8"},
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def shown_output(example: Path) -> str:
+    """Return what the program's docstring, or the README for the first one, says it prints."""
+    source = example.read_text(encoding="utf-8")
+    if example.name == "first.py":
+        _, _, after = README.partition(f"```python\n{source}```")
+        return after.partition("```text\n")[2].partition("```")[0]
+    docstring = ast.get_docstring(ast.parse(source), clean=False)
+    assert docstring is not None
+    return textwrap.dedent(docstring.partition("Prints:\n\n")[2])
+
+
+def test_the_examples_are_these() -> None:
+    """None is lost, and none is added without a place in the README."""
+    names = [example.name for example in EXAMPLES]
+
+    assert names == [
+        "conditional.py",
+        "first.py",
+        "inspect_origins.py",
+        "reasoning_protection.py",
+        "redaction.py",
+        "summarizer.py",
+    ]
+    assert [name for name in names if f"examples/{name}" not in README] == []
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.stem)
+def test_an_example_prints_what_is_shown(example: Path) -> None:
+    """The output on its page is its output."""
+    expected = shown_output(example)
+
+    assert expected.strip()
+    assert output_of(example) == expected
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.stem)
+def test_an_example_names_a_real_model_that_the_host_knows(example: Path) -> None:
+    """One line is all that changes, and it works."""
+    (comment,) = re.findall(r"# for a real .*", example.read_text(encoding="utf-8"), re.IGNORECASE)[:1]
+
+    assert re.findall(r'"([a-z]+:[^"]+)"', comment)[0] in KNOWN_MODELS
+
+
+def test_the_first_program_warns_about_cached_prefixes() -> None:
+    """Run as it is, the program shows the one warning that the README speaks of."""
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / "first.py")],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "adapters")]), "PYTHONWARNINGS": ""},
+        check=True,
+    )
+
+    assert done.stderr.count("Warning") == done.stderr.count("HistoryPrefixWarning") == 2
