@@ -9,6 +9,7 @@ own each time: a change is never missed, an equal object may be. In-process comp
 
 from __future__ import annotations
 
+import datetime as dt
 import gc
 import hashlib
 import marshal
@@ -16,6 +17,8 @@ from collections.abc import Callable, Iterable
 from itertools import count
 from struct import pack
 from typing import Any
+
+from kedi_compile.structure import record_state
 
 Sink = Callable[[bytes], None]
 Ignore = Callable[[type], frozenset[str]]
@@ -85,12 +88,14 @@ def _feed_container(value: Any, put: Sink, ignore: Ignore) -> None:
 def _feed_object(value: Any, put: Sink, ignore: Ignore) -> None:
     cls = type(value)
     _put(b"O", f"{cls.__module__}.{cls.__qualname__}".encode(), put)
-    if isinstance(value, type):
+    if cls is dt.datetime or cls is dt.time:  # the zone's class is no content: a loaded one has another
+        _put(b"T", f"{value.isoformat()} {value.fold}".encode(), put)
+    elif isinstance(value, type):
         _put(b"C", f"{value.__module__}.{value.__qualname__}".encode(), put)
     elif isinstance(value, (set, frozenset)):
         _put(b"S", b"".join(sorted(digest(item, ignore=ignore) for item in value)), put)
-    elif type(state := getattr(value, "__dict__", None)) is dict and not _has_more(cls):
-        _feed_fields(state, ignore(cls), put, ignore)
+    elif type(getattr(value, "__dict__", None)) is dict and not _has_more(cls):
+        _feed_fields(record_state(value), ignore(cls), put, ignore)
     else:
         _feed_state(value, put, ignore)
 

@@ -130,6 +130,9 @@ class Dialect(Protocol[MessageT]):
     def digest(self, message: MessageT) -> bytes:
         """Return the 32-byte digest of its content, in a form that the host's own bookkeeping does not change."""
 
+    def fingerprint(self, message: MessageT) -> bytes:
+        """Return the 32-byte digest of all that `same` compares: equal for messages that are the same."""
+
     def clone(self, message: MessageT) -> MessageT:
         """Return a detached copy: no mutable object is shared."""
 

@@ -25,10 +25,17 @@ _BY_VALUE: frozenset[type] = frozenset(
 )
 """Leaves for which `==` means the same."""
 
-_BY_TEXT: frozenset[type] = frozenset({float, complex, decimal.Decimal, dt.datetime, dt.time, dt.timezone})
+_BY_TEXT: dict[type, Callable[[Any], object]] = {
+    float: repr,
+    complex: repr,
+    decimal.Decimal: repr,
+    dt.datetime: lambda value: (value.isoformat(), value.fold),
+    dt.time: lambda value: (value.isoformat(), value.fold),
+    dt.timezone: repr,
+}
 """Leaves that may be equal and yet be written differently (0.0 and -0.0, 1.0 and 1.00, two zones), or be no number."""
 
-LEAVES: frozenset[type] = _BY_VALUE | _BY_TEXT
+LEAVES: frozenset[type] = _BY_VALUE | _BY_TEXT.keys()
 """Exact types whose values cannot change, so a copy may share them."""
 
 _PYDANTIC_SLOTS = ("__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__")
@@ -159,8 +166,8 @@ def same(left: object, right: object) -> bool:
         return False
     if cls in _BY_VALUE:
         return left == right
-    if cls in _BY_TEXT:
-        return repr(left) == repr(right)
+    if (text := _BY_TEXT.get(cls)) is not None:
+        return text(left) == text(right)
     comparer = _COMPARERS.get(cls) or _comparer_for(cls)
     return comparer(left, right)
 
@@ -168,7 +175,7 @@ def same(left: object, right: object) -> bool:
 def _same_record(left: Any, right: Any) -> bool:
     ours, theirs = left.__dict__, right.__dict__
     if ours.keys() != theirs.keys():
-        ours, theirs = _stated(left), _stated(right)
+        ours, theirs = record_state(left), record_state(right)
     if ours.keys() != theirs.keys():
         return False
     for name, item in ours.items():
@@ -178,12 +185,19 @@ def _same_record(left: Any, right: Any) -> bool:
     return True
 
 
-def _stated(record: Any) -> dict[str, Any]:
-    """The fields of a record without the cached properties that reading it has filled in."""
-    cls = type(record)
-    return {
-        name: item for name, item in vars(record).items() if not isinstance(getattr(cls, name, None), cached_property)
-    }
+def record_state(record: Any) -> dict[str, Any]:
+    """Return a record's fields in their declared order, then what else it holds.
+
+    A field left at its class's default may be absent from the instance, and a cached property that somebody read may
+    be present: neither makes a difference.
+    """
+    cls, held = type(record), vars(record)
+    declared = getattr(cls, "__dataclass_fields__", {})
+    state = {name: getattr(record, name) for name in declared if name in held or hasattr(cls, name)}
+    for name in held:
+        if name not in state and not isinstance(getattr(cls, name, None), cached_property):
+            state[name] = held[name]
+    return state
 
 
 def _same_model(left: Any, right: Any) -> bool:

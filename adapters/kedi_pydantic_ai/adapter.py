@@ -150,15 +150,15 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         self, ctx: RunContext[AgentDepsT], request_context: ModelRequestContext
     ) -> ModelRequestContext:
         """Process the history of one request step, and write an accepted edit to both message lists."""
-        if self._policy.processor is None:
+        if self._policy.processor is None or not request_context.messages:
             return request_context
         shown = list(request_context.messages)
-        self._step.snapshot = structure.clone(tuple(shown[-1].parts))
         info = _request_info(ctx, request_context.model)
         outcome = await self._session.edit(shown, info, reread=lambda: list(request_context.messages))
         self._step.info = info
         if isinstance(outcome, Staged):
             self._step.staged = outcome
+            self._step.snapshot = structure.clone(tuple(shown[-1].parts))
             self._step.written = lists.write(ctx.messages, shown, outcome.messages)
             request_context.messages = list(outcome.messages)
         if not self._session.continuation.may_name_old_state:

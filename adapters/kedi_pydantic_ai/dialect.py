@@ -40,6 +40,10 @@ def _bookkeeping(cls: type) -> frozenset[str]:
     return _STAMPED if cls.__module__ == ModelRequest.__module__ else frozenset()
 
 
+def _number_types(cls: type) -> frozenset[str]:
+    return frozenset({"usage"}) if cls is ModelResponse else frozenset()
+
+
 class PydanticDialect:
     """How the core reads and builds Pydantic AI messages."""
 
@@ -62,13 +66,22 @@ class PydanticDialect:
         """Return the digest of its content; run ids, timestamps and recorded instructions do not count."""
         return digest(message, ignore=_bookkeeping)
 
+    def fingerprint(self, message: ModelMessage) -> bytes:
+        """Return the digest of every field but the usage, which the host loads back in other number types."""
+        return digest(message, ignore=_number_types)
+
     def clone(self, message: ModelMessage) -> ModelMessage:
         """Return a detached copy."""
         return structure.clone(message)
 
     def same(self, message: ModelMessage, other: ModelMessage) -> bool:
-        """Tell whether two messages agree in type and every field."""
-        return structure.same(message, other)
+        """Tell whether two messages agree in type and every field; usage is compared by its numbers."""
+        if not (isinstance(message, ModelResponse) and isinstance(other, ModelResponse)):
+            return structure.same(message, other)
+        mine, theirs = vars(message), vars(other)
+        if mine.keys() != theirs.keys() or message.usage != other.usage:
+            return False
+        return all(structure.same(mine[name], theirs[name]) for name in mine if name != "usage")
 
     def carriers(self, message: ModelMessage) -> Sequence[ModelRequestPart | ModelResponsePart]:
         """Return its parts: the host merges and rebuilds messages, but keeps the parts."""

@@ -35,6 +35,7 @@ REQUEST_PARTS: Final[dict[type, RequestPart]] = {
     m.UserPromptPart: RequestPart(authored=True),
     m.SpeechPart: RequestPart(authored=True),
     m.RetryFeedbackPart: RequestPart(feedback=True),
+    m.CompactionPart: RequestPart(reasons=CHECKPOINT),
     m.InstructionBaselinePart: RequestPart(reasons=FRAMEWORK),
     m.InstructionDeltaPart: RequestPart(reasons=FRAMEWORK),
     m.ToolAvailabilityDeltaPart: RequestPart(reasons=FRAMEWORK),

@@ -33,7 +33,7 @@ class RequestInfo:
     """The names of all models that may serve the request."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class HistoryProcessorState:
     """What a condition may look at: facts about the candidate history, no messages.
 
@@ -85,7 +85,7 @@ class Retention:
         return not self.dropped and bool(self.held) and self.eligible + len(self.held) > self.limit
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class HistoryProcessorContext(Generic[MessageT]):
     """What a processor is given: detached native messages and the groups it may edit.
 

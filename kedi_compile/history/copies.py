@@ -2,7 +2,7 @@
 
 The rule: whole groups are looked for first, then single entries; among equal ones, the next in order; each entry is
 given away once. A bare text that equals an entry is new unless the rest of its group came back too: two equal texts
-are not the same message. Equal means the same digest over every field.
+are not the same message. Equal means the same fingerprint.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Generic, TypeVar
 
-from kedi_compile.canonical import digest
 from kedi_compile.history.groups import Span
 from kedi_compile.history.revision import Revision
 
@@ -37,8 +36,9 @@ class _Adoption(Generic[MessageT]):
         self._messages = messages
         self._revision = revision
         self._foreign = [entry is None for entry in entries]
-        self._ours = [digest(message) for message in revision.messages]
-        self._theirs = [digest(m) if foreign else b"" for m, foreign in zip(messages, self._foreign, strict=True)]
+        of = revision.dialect.fingerprint
+        self._ours = [of(message) for message in revision.messages]
+        self._theirs = [of(message) if new else b"" for message, new in zip(messages, self._foreign, strict=True)]
         self._taken = {entry for entry in entries if entry is not None}
 
     def adopt_groups(self) -> None:

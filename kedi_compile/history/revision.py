@@ -15,7 +15,7 @@ from operator import is_not
 from typing import Generic, NoReturn, TypeVar
 
 from kedi_compile.canonical import combine
-from kedi_compile.dialect import Dialect, check_dialect, HistoryEntry, HistoryOrigin, MessageFacts, ProtectedReason
+from kedi_compile.dialect import Dialect, HistoryEntry, HistoryOrigin, MessageFacts, ProtectedReason, check_dialect
 from kedi_compile.errors import HistoryProcessingError
 from kedi_compile.history.groups import HistoryGroup, Span, find_spans
 from kedi_compile.history.origins import OriginLedger

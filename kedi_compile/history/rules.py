@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from kedi_compile.dialect import EntryKind, ProtectedReason
+from kedi_compile.dialect import ProtectedReason, Role
 from kedi_compile.errors import Violation
 from kedi_compile.history.groups import Span
-from kedi_compile.history.proposal import Added, Kept, Proposal
+from kedi_compile.history.proposal import Item, Kept, Proposal
 
 AnyProposal = Proposal[Any]
+AnyItem = Item[Any]
 Rule = Callable[[AnyProposal], Iterator[Violation]]
 
 _HELD_ELSEWHERE = frozenset({ProtectedReason.SYSTEM, ProtectedReason.CURRENT_REQUEST})
@@ -171,16 +172,20 @@ def unencodable_text(proposal: AnyProposal) -> Iterator[Violation]:
 
 
 def turn_order(proposal: AnyProposal) -> Iterator[Violation]:
-    """The first conversational entry is no tool result, and the last entry is the request."""
-    facts = proposal.revision.facts
-    last = proposal.items[-1]
-    if isinstance(last, Added) or last.entry != len(facts) - 1:
+    """The request comes last, no result or answer comes first, and no answer follows an answer of somebody else."""
+    if _entry_of(proposal.items[-1]) != len(proposal.revision.facts) - 1:
         yield Violation("turn_order", "The returned list does not end with the current request")
-    first = next((item for item in proposal.items if not _is_system(proposal, item)), None)
-    was = next((fact for fact in facts if fact.kind is not EntryKind.SYSTEM), None)
-    if isinstance(first, Kept) and facts[first.entry].results and was is not None and not was.results:
-        detail = f"The conversation would begin with entry {first.entry}, a tool result"
-        yield Violation("turn_order", detail, (proposal.group_of[first.entry],), (first.entry,))
+    said = [(place, item) for place, item in enumerate(proposal.items) if _role(proposal, item) != "system"]
+    before = next((fact.role for fact in proposal.revision.facts if fact.role != "system"), "user")
+    if said and (first := _role(proposal, said[0][1])) not in ("user", before):
+        detail = (
+            f"The conversation would begin with returned message {said[0][0]}, of the {first}; a user's comes first"
+        )
+        yield Violation("turn_order", detail, *_places(proposal, said[0][1]))
+    for (_, earlier), (place, later) in pairwise(said):
+        if _role(proposal, earlier) == _role(proposal, later) == "assistant" and not _belong_together(earlier, later):
+            detail = f"Returned message {place} is the assistant's right behind another answer; put a user text between"
+            yield Violation("turn_order", detail, *_places(proposal, later))
 
 
 RULES: tuple[Rule, ...] = (
@@ -224,8 +229,25 @@ def _is_back(proposal: AnyProposal, span: Span) -> bool:
     return any(entry in proposal.positions for entry in range(span.start, span.end))
 
 
-def _is_system(proposal: AnyProposal, item: object) -> bool:
-    return isinstance(item, Kept) and proposal.revision.facts[item.entry].kind is EntryKind.SYSTEM
+def _entry_of(item: object) -> int | None:
+    return item.entry if isinstance(item, Kept) else None
+
+
+def _role(proposal: AnyProposal, item: AnyItem) -> Role:
+    if isinstance(item, Kept):
+        return proposal.revision.facts[item.entry].role
+    return proposal.revision.dialect.describe(item.message).role
+
+
+def _belong_together(earlier: AnyItem, later: AnyItem) -> bool:
+    """Whether two answers stood in this order already, or are both new."""
+    old, new = _entry_of(earlier), _entry_of(later)
+    return old is new is None or (old is not None and old + 1 == new)
+
+
+def _places(proposal: AnyProposal, item: AnyItem) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    entry = _entry_of(item)
+    return ((), ()) if entry is None else ((proposal.group_of[entry],), (entry,))
 
 
 def _name(index: int, span: Span) -> str:

@@ -118,6 +118,9 @@ class ToyDialect:
     def digest(self, message: Message) -> bytes:
         return digest(message, ignore=_bookkeeping)
 
+    def fingerprint(self, message: Message) -> bytes:
+        return digest(message)
+
     def clone(self, message: Message) -> Message:
         return structure.clone(message)
 
