@@ -74,3 +74,16 @@ async def test_recording_from_the_emulator_gives_the_same_bytes(
             await harbour.ask(MOOR, MOORED)
 
     assert (tmp_path / "again.yaml").read_text(encoding="utf-8") == stored
+
+
+@pytest.mark.parametrize("lane", LANES, ids=str)
+async def test_with_a_key_the_vendor_itself_is_asked(lane: Lane, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Recording with the vendor's key in the environment goes to the vendor; replaying never does."""
+    variable, vendor = VENDORS[lane.vendor]
+    monkeypatch.setenv(variable, "a key")
+
+    async with Provider(lane, recording=True) as recording, Provider(lane, recording=False) as replaying:
+        addresses = [str(provider.model().base_url) for provider in (recording, replaying)]
+
+    assert addresses[0].startswith(vendor)
+    assert addresses[1].startswith(EMULATOR)
