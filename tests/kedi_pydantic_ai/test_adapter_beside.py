@@ -8,7 +8,15 @@ from typing import Any
 
 import pytest
 from pydantic_ai import Agent, BinaryContent, RunContext, capture_run_messages
-from pydantic_ai.capabilities import AbstractCapability, FileUnderstanding, ProcessHistory, ReinjectSystemPrompt
+from pydantic_ai.capabilities import (
+    AbstractCapability,
+    CombinedCapability,
+    FileUnderstanding,
+    ProcessHistory,
+    ReinjectSystemPrompt,
+    WrapperCapability,
+)
+from pydantic_ai.exceptions import ModelHTTPError
 from pydantic_ai.messages import ModelMessage
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.profiles import ModelProfile
@@ -169,6 +177,48 @@ def test_a_process_history_beside_a_processor_is_refused(where: str, adapter_fir
     assert script.sent == []
 
 
+@pytest.mark.parametrize(
+    "hide", [WrapperCapability, lambda rival: lambda ctx: rival], ids=["wrapped", "from a function"]
+)
+def test_a_process_history_behind_a_wrapper_is_refused(hide: Callable[[Any], Any]) -> None:
+    """Neither a wrapper nor a function that chooses capabilities for a run hides a rival."""
+    script = Script("never")
+    rival: ProcessHistory[Any] = ProcessHistory(lambda messages: messages)
+
+    with pytest.raises(HistoryConfigurationError, match="`ProcessHistory` stands beside"):
+        run_through("run", Agent(script.model, capabilities=[adapter(keep(1)), hide(rival)]), "now")
+    assert script.sent == []
+
+
+@pytest.mark.parametrize("where", ["agent", "run"])
+def test_the_same_adapter_twice_is_refused(where: str) -> None:
+    """It would ask the callback twice for one request."""
+    script = Script("never")
+    shared = adapter(keep(1))
+
+    def attempt() -> None:
+        if where == "agent":
+            run_through("run", Agent(script.model, capabilities=[shared, shared]), "now")
+        else:
+            run_through("run", Agent(script.model, capabilities=[shared]), "now", capabilities=[shared])
+
+    with pytest.raises(HistoryConfigurationError):
+        attempt()
+    assert script.sent == []
+
+
+def test_an_adapter_may_come_from_a_function_or_a_combination() -> None:
+    """However the host is handed the capability, it edits."""
+    script = Script("done")
+    shared = adapter(keep(1))
+    given: list[Any] = [lambda ctx: shared, CombinedCapability([shared]), WrapperCapability(shared)]
+
+    for capability in given:
+        run_through("run", Agent(script.model, capabilities=[capability]), "now", message_history=turns(3))
+
+    assert script.sent == [KEPT_ONE] * 3
+
+
 def test_a_process_history_beside_an_idle_adapter_is_fine() -> None:
     """Without a processor the adapter has no policy to conflict with."""
     script = Script("done")
@@ -259,6 +309,22 @@ def test_a_suspended_response_stays_last(entry: str) -> None:
 
     assert lines(finished.all_messages)[:3] == KEPT_ONE
     assert "< question 1" not in script.sent[0]
+
+
+@pytest.mark.parametrize("entry", ENTRY_POINTS)
+def test_a_resumed_turn_that_fails_leaves_what_the_host_alone_leaves(entry: str) -> None:
+    """The edit of a resumed request is undone like any other."""
+    history = [*turns(3), asks("now"), says("the beginning", state="suspended", provider_name="function")]
+    left: list[list[str]] = []
+
+    for capabilities in ([], [adapter(keep(1))]):
+        agent = Agent(Script(ModelHTTPError(500, "scripted")).model, capabilities=capabilities)
+        with capture_run_messages() as captured, pytest.raises(ModelHTTPError):
+            run_through(entry, agent, None, message_history=history)
+        left.append(lines(captured))
+
+    assert left[0] == left[1]
+    assert left[0][:7] == UNEDITED
 
 
 def test_a_suspended_response_that_is_dropped_is_refused() -> None:
