@@ -236,6 +236,17 @@ def test_a_cancel_that_comes_while_the_callback_finishes_wins() -> None:
     assert script.sent == []
 
 
+@pytest.mark.parametrize("entry", ["run", "iter", "run_stream", "run_stream_events"])
+def test_a_cancel_while_a_tool_runs_keeps_the_answered_edit(entry: str) -> None:
+    """The request was sent and answered; behind it stands what the host alone leaves."""
+    expected = asyncio.run(_cancelled_in_a_tool(entry))
+
+    left = asyncio.run(_cancelled_in_a_tool(entry, adapter(keep(1))))
+
+    assert expected[:8] == [*UNEDITED, "> call c1"]
+    assert left == expected[4:]
+
+
 def test_a_cancellation_token_undoes_the_edit() -> None:
     """The host's own way to cancel leaves what it leaves without the adapter."""
     expected = _token_cancelled()
@@ -336,6 +347,24 @@ def _pausing(stop_at: StopAt) -> PydanticAdapter[Any]:
         return ctx.keep_recent_groups(1)
 
     return adapter(edit, condition)
+
+
+async def _cancelled_in_a_tool(entry: str, *capabilities: Any) -> list[str]:
+    """Cancel a run while its tool works, and return what is left."""
+    reached = asyncio.Event()
+    agent: AnyAgent = Agent(Script(calls("c1"), "never").model, capabilities=capabilities)
+
+    @agent.tool_plain
+    async def look() -> None:
+        reached.set()
+        await _forever()
+
+    with capture_run_messages() as captured:
+        task = asyncio.create_task(run_async(entry, agent, "now", message_history=turns(3)))
+        await reached.wait()
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    return lines(captured)
 
 
 def _token_cancelled(*capabilities: Any) -> list[Any]:
