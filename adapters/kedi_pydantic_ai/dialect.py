@@ -28,7 +28,7 @@ from kedi_pydantic_ai.tokens import estimate
 _STAMPED: Final = frozenset({"timestamp", "run_id", "conversation_id"})
 _BOOKKEEPING: Final[dict[type, frozenset[str]]] = {
     ModelRequest: _STAMPED | {"instructions"},
-    ModelResponse: _STAMPED | {"model_id", "canonical_system", "workspace_ref", "cost", "failed_attempts"},
+    ModelResponse: _STAMPED | {"usage", "model_id", "canonical_system", "workspace_ref", "cost", "failed_attempts"},
 }
 """Fields the host stamps or fills in; they are not what a model reads. Measured on 2.68."""
 

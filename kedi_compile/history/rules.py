@@ -182,8 +182,9 @@ def turn_order(proposal: AnyProposal) -> Iterator[Violation]:
             f"The conversation would begin with returned message {said[0][0]}, of the {first}; a user's comes first"
         )
         yield Violation("turn_order", detail, *_places(proposal, said[0][1]))
+    rank = {entry: n for n, entry in enumerate(_conversational(proposal))}
     for (_, earlier), (place, later) in pairwise(said):
-        if _role(proposal, earlier) == _role(proposal, later) == "assistant" and not _belong_together(earlier, later):
+        if _role(proposal, earlier) == _role(proposal, later) == "assistant" and not _follows(earlier, later, rank):
             detail = f"Returned message {place} is the assistant's right behind another answer; put a user text between"
             yield Violation("turn_order", detail, *_places(proposal, later))
 
@@ -239,10 +240,14 @@ def _role(proposal: AnyProposal, item: AnyItem) -> Role:
     return proposal.revision.dialect.describe(item.message).role
 
 
-def _belong_together(earlier: AnyItem, later: AnyItem) -> bool:
-    """Whether two answers stood in this order already, or are both new."""
+def _conversational(proposal: AnyProposal) -> Iterator[int]:
+    return (entry for entry, fact in enumerate(proposal.revision.facts) if fact.role != "system")
+
+
+def _follows(earlier: AnyItem, later: AnyItem, rank: dict[int, int]) -> bool:
+    """Whether one answer came right behind the other before, or both are new."""
     old, new = _entry_of(earlier), _entry_of(later)
-    return old is new is None or (old is not None and old + 1 == new)
+    return old is new is None or (old is not None and new is not None and rank[old] + 1 == rank[new])
 
 
 def _places(proposal: AnyProposal, item: AnyItem) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -53,12 +53,14 @@ measured tokens of request 2: {expected:,} expected, 777 reported by the provide
 
 a careless slice instead: list(ctx.messages)[-4:] ──────────────────────────────
 HistoryProcessingValidationError
-The edited history breaks 3 rules; nothing was sent
+The edited history breaks 4 rules; nothing was sent
   split_group: Group 9 (entries 26:30) came back without entry 26; keep or
   replace the whole group
   protected_removed: Group 3 (entries 8:12) is missing, but is protected by
   signed_reasoning; it must stay
   system_altered: Entry 0 holds system text and was left out
+  turn_order: The conversation would begin with returned message 0, of the
+  assistant; a user's comes first
 
 ✓ the careless slice was refused
 ✓ nothing of the careless slice was sent
