@@ -48,7 +48,7 @@ class Result:
     name: str = "lookup"
 
 
-@dataclass
+@dataclass(repr=False)
 class Message:
     """One native message; `stamp` is the host's bookkeeping, everything else is content."""
 
@@ -66,6 +66,17 @@ class Message:
     interrupted: bool = False
     message_id: str | None = None
     stamp: int = 0
+
+    def __repr__(self) -> str:
+        set_fields = [f"{name}={value!r}" for name, value in vars(self).items() if repr(value) != _UNSET.get(name)]
+        return f"{type(self).__name__}({', '.join(set_fields)})"
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """Show a failing example in a line, not in a column."""
+        printer.text(repr(self))
+
+
+_UNSET = {name: repr(value) for name, value in vars(Message("user")).items() if name not in ("role", "text")}
 
 
 class Subclassed(Message):

@@ -87,7 +87,7 @@ PASSING: dict[str, list[Edit]] = {
     "fabricated_record": [adding(1, user("Summary."), says("Noted.")), adding(1, user("At noon.", stamp=7))],
     "blank_text": [adding(1, user("."))],
     "unencodable_text": [adding(1, user("grüße, 世界, 😀"))],
-    "turn_order": [without(1, 2), adding(1, says("Hello!"))],
+    "turn_order": [without(1, 2), adding(3, user("So far."), says("Noted."))],
 }
 
 BREAKING: dict[str, list[Edit]] = {
@@ -142,7 +142,13 @@ BREAKING: dict[str, list[Edit]] = {
     ],
     "blank_text": [adding(1, user(text)) for text in ("", " ", "\n\t\u2003")],
     "unencodable_text": [adding(1, user("\ud800")), adding(1, says("half \udfff"))],
-    "turn_order": [without(11), adding(12, user("More.")), order(0, 5, 6, 7, 8, 11)],
+    "turn_order": [
+        without(11),
+        adding(12, user("More.")),
+        order(0, 5, 6, 7, 8, 11),
+        adding(1, says("Hello!")),
+        adding(3, says("Noted.")),
+    ],
 }
 
 
