@@ -94,6 +94,19 @@ def test_a_fallback_to_a_model_that_binds_reasoning_is_checked_again(entry: str)
     assert lines(captured)[:2] == ["< question 1", "> answer 1"]
 
 
+@pytest.mark.parametrize("position", [0, 1], ids=["before", "behind"])
+def test_the_first_model_of_a_fallback_capability_is_checked_too(position: int) -> None:
+    """An agent without a model of its own is served by the capability's first, wherever that stands in the list."""
+    first, second = Script("never", model_name=BINDING), Script("never", model_name="second")
+    capabilities: list[Any] = [ModelFallback(first.model, second.model)]
+    capabilities.insert(position, adapter(drop_first))
+    agent = Agent(capabilities=capabilities)
+
+    with pytest.raises(HistoryProcessingValidationError, match="bound_reasoning"):
+        run_through("run", agent, "now", message_history=[*turns(1), *thinking_cycle()])
+    assert (first.sent, second.sent) == ([], [])
+
+
 def test_all_models_of_a_fallback_model_are_asked_for_binding() -> None:
     """A `FallbackModel` may serve with any candidate, so one that binds is enough to refuse."""
     first, second = Script("never", model_name="first"), Script("never", model_name=BINDING)

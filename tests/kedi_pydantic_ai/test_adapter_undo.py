@@ -82,6 +82,19 @@ class After(AbstractCapability[Any]):
 
 
 @dataclass
+class OnError(AbstractCapability[Any]):
+    """Does `act` when a model has failed."""
+
+    act: Callable[[RunContext[Any]], None]
+
+    async def on_model_request_error(
+        self, ctx: RunContext[Any], *, request_context: ModelRequestContext, error: Exception
+    ) -> ModelResponse:
+        self.act(ctx)
+        raise error
+
+
+@dataclass
 class Around(AbstractCapability[Any]):
     """Does `act` when a request step is over, whatever came of it."""
 
@@ -194,6 +207,16 @@ def test_another_attempt_at_the_same_step_runs_the_callback_once(entry: str) -> 
 
     assert lines(left) == [*KEPT_ONE, "> right"]
     assert indices == [1]
+
+
+def test_a_second_attempt_that_fails_and_is_skipped_undoes_the_edit() -> None:
+    """The first attempt's answer was rejected and the second has none, so no answer to the edit is kept."""
+    overloaded = ModelHTTPError(529, "scripted", None)
+    rejects, skips = After(raising(RetryModelRequest())), OnError(raising(SkipModelRequest(says("from a cache"))))
+
+    left = left_by("run", ("rejected", overloaded), rejects, skips, adapter(keep(1)))
+
+    assert lines(left) == [*UNEDITED, "> from a cache"]
 
 
 @pytest.mark.parametrize("entry", [entry for entry in ENTRY_POINTS if entry not in STREAMING])
