@@ -22,7 +22,7 @@ ADAPTERS = ROOT / "adapters"
 ROOMS: dict[str, set[str]] = {
     "errors": set(),
     "structure": set(),
-    "canonical": {"errors"},
+    "canonical": {"errors", "structure"},
     "dialect": {"errors"},
     "history": {"errors", "structure", "canonical", "dialect"},
     "session": {"errors", "structure", "canonical", "dialect", "history"},
