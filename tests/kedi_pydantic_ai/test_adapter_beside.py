@@ -202,7 +202,7 @@ def test_the_same_adapter_twice_is_refused(where: str) -> None:
         else:
             run_through("run", Agent(script.model, capabilities=[shared]), "now", capabilities=[shared])
 
-    with pytest.raises(HistoryConfigurationError):
+    with pytest.raises(HistoryConfigurationError, match="keep one"):
         attempt()
     assert script.sent == []
 
@@ -242,7 +242,7 @@ def test_two_adapters_with_processors_are_refused(where: str) -> None:
             agent = Agent(script.model, capabilities=[adapter(keep(1))])
             run_through("run", agent, "now", capabilities=[adapter(keep(2))])
 
-    with pytest.raises(HistoryConfigurationError, match="Two `PydanticAdapter`s"):
+    with pytest.raises(HistoryConfigurationError, match="2 `PydanticAdapter`s with a `history_processor`"):
         attempt()
     assert script.sent == []
 
