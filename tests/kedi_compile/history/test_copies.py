@@ -85,3 +85,20 @@ def test_more_copies_than_entries_are_new() -> None:
     """Each entry is given away once; a further copy is a new message and judged as one."""
     assert entries_of(REPEATED, fresh(2, 3, 4, 5, 2, 3, 4, 5, 6)) == [2, 3, 4, 5, None, None, None, None, 6]
     assert broken_by(REPEATED, fresh(2, 3, 4, 5, 2, 3, 4, 5, 6)) == ["fabricated_record"]
+
+
+def test_a_mixture_of_copies_and_handed_out_messages_is_a_noop() -> None:
+    """A one-entry group does not take the place of an equal entry whose group is there."""
+    history = [user("ok"), user("ok"), says("ok"), user("ok")]
+
+    def edit(ctx: Context) -> list[Message]:
+        return [copy.deepcopy(ctx.messages[0]), *ctx.messages[1:3], copy.deepcopy(ctx.messages[3])]
+
+    assert entries_of(history, edit) == [0, 1, 2, 3]
+
+
+def test_the_current_request_is_looked_for_at_the_end() -> None:
+    """A new text that says the same, before a copy of the current request, is not taken for it."""
+    history = [user("ok"), says("ok"), user("ok")]
+
+    assert entries_of(history, lambda ctx: [user("ok"), copy.deepcopy(ctx.messages[2])]) == [None, 2]
