@@ -119,6 +119,7 @@ class RunSession(Generic[MessageT]):
         if isinstance(outcome, Staged):
             self._before_edit = self._continuation
             self._continuation = self._continuation.rewritten()
+            self._warned = True  # something was freed in this run
         elif isinstance(outcome, Unchanged):
             self._warn_if_protected(outcome)
         return outcome

@@ -13,7 +13,13 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Generic
 
 from pydantic_ai.agent import AbstractAgent
-from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering, ModelFallback, ProcessHistory
+from pydantic_ai.capabilities import (
+    AbstractCapability,
+    CapabilityOrdering,
+    ModelFallback,
+    ProcessHistory,
+    WrapperCapability,
+)
 from pydantic_ai.capabilities.abstract import WrapModelRequestHandler, WrapRunHandler, leaf_capabilities
 from pydantic_ai.exceptions import ModelRetry, SkipModelRequest
 from pydantic_ai.messages import ModelMessage, ModelRequestPart, ModelResponse, ModelResponsePart
@@ -88,6 +94,11 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         if history_processor is not None:
             _warn_about_prefix()
 
+    @property
+    def is_active(self) -> bool:
+        """Whether this adapter has a processor to run."""
+        return self._policy.processor is not None
+
     @classmethod
     def get_serialization_name(cls) -> str | None:
         """Return None: a configuration with callables cannot be written to a spec."""
@@ -128,7 +139,7 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         self, ctx: RunContext[AgentDepsT], *, request_context: ModelRequestContext, handler: WrapModelRequestHandler
     ) -> ModelResponse:
         """Let one request step run, and note its answer or take its edit back."""
-        if self._policy.processor is None:
+        if not self.is_active:
             return await handler(request_context)
         self._step = step = _Step()
         try:
@@ -150,7 +161,7 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         self, ctx: RunContext[AgentDepsT], request_context: ModelRequestContext
     ) -> ModelRequestContext:
         """Process the history of one request step, and write an accepted edit to both message lists."""
-        if self._policy.processor is None or not request_context.messages:
+        if not self.is_active or not request_context.messages:
             return request_context
         shown = list(request_context.messages)
         info = _request_info(ctx, request_context.model)
@@ -212,19 +223,22 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         self._session.undo()
 
     def _refuse_rivals(self, root: AbstractCapability[AgentDepsT]) -> None:
-        if self._policy.processor is None:
+        if not self.is_active:
             return
-        leaves = leaf_capabilities(root)
+        leaves = [_unwrapped(leaf) for leaf in leaf_capabilities(root)]
         if any(isinstance(leaf, ProcessHistory) for leaf in leaves):
             msg = "`ProcessHistory` stands beside a `history_processor`; compose both policies in one callback"
             raise HistoryConfigurationError(msg)
-        adapters = [leaf for leaf in leaves if isinstance(leaf, PydanticAdapter)]
-        if any(self._is_rival(other) for other in adapters):
-            msg = "Two `PydanticAdapter`s with a `history_processor` stand on one agent; compose them in one callback"
+        editors = [leaf for leaf in leaves if isinstance(leaf, PydanticAdapter) and leaf.is_active]
+        if len(editors) > 1:
+            msg = f"{len(editors)} `PydanticAdapter`s with a `history_processor` stand on one agent; keep one"
             raise HistoryConfigurationError(msg)
 
-    def _is_rival(self, other: PydanticAdapter[AgentDepsT]) -> bool:
-        return other._owner is not self._owner and other._policy.processor is not None
+
+def _unwrapped(capability: AbstractCapability[Any]) -> AbstractCapability[Any]:
+    while isinstance(capability, WrapperCapability):
+        capability = capability.wrapped
+    return capability
 
 
 class _Step:

@@ -83,7 +83,7 @@ def test_a_lone_record_that_equals_an_entry_is_that_entry() -> None:
 
 def test_more_copies_than_entries_are_new() -> None:
     """Each entry is given away once; a further copy is a new message and judged as one."""
-    assert entries_of(REPEATED, fresh(2, 3, 4, 5, 2, 3, 4, 5, 6)) == [2, 3, 4, 5, None, None, None, None, 6]
+    assert entries_of(REPEATED, fresh(2, 3, 4, 5, 2, 3, 4, 5, 6)) == [None, None, None, None, 2, 3, 4, 5, 6]
     assert broken_by(REPEATED, fresh(2, 3, 4, 5, 2, 3, 4, 5, 6)) == ["fabricated_record"]
 
 
