@@ -112,7 +112,14 @@ def _feed_fields(state: dict[str, Any], left_out: frozenset[str], put: Sink, ign
 
 def _has_more(cls: type) -> bool:
     """Whether an instance may hold state beside its `__dict__`: slots, or what a built-in base keeps."""
-    return cls.__basicsize__ > _PLAIN_SIZE or any(vars(base).get("__slots__") for base in cls.__mro__)
+    known = _HAS_MORE.get(cls)
+    if known is None:
+        slots = any(vars(base).get("__slots__") for base in cls.__mro__)
+        known = _HAS_MORE[cls] = slots or cls.__basicsize__ > _PLAIN_SIZE
+    return known
+
+
+_HAS_MORE: dict[type, bool] = {}
 
 
 def _feed_state(value: Any, put: Sink, ignore: Ignore) -> None:
