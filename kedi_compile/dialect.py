@@ -116,6 +116,7 @@ class Dialect(Protocol[MessageT]):
 
     def is_native(self, message: object) -> bool:
         """Tell whether `message` is one of the framework's own history messages."""
+        ...
 
     def describe(self, message: MessageT) -> MessageFacts:
         """Read the facts off one native message.
@@ -123,38 +124,49 @@ class Dialect(Protocol[MessageT]):
         Raises:
             TypeError: it is no history message of the framework.
         """
+        ...
 
     def estimate(self, message: MessageT) -> int:
         """Estimate its tokens from above: content, tool calls and media, by no tokenizer."""
+        ...
 
     def digest(self, message: MessageT) -> bytes:
         """Return the 32-byte digest of its content, in a form that the host's own bookkeeping does not change."""
+        ...
 
     def fingerprint(self, message: MessageT) -> bytes:
         """Return the 32-byte digest of all that `same` compares: equal for messages that are the same."""
+        ...
 
     def clone(self, message: MessageT) -> MessageT:
         """Return a detached copy: no mutable object is shared."""
+        ...
 
     def same(self, message: MessageT, other: MessageT) -> bool:
         """Tell whether two messages agree in type and every field, all the way down."""
+        ...
 
     def carriers(self, message: MessageT) -> Sequence[object]:
         """Return the objects that carry its lineage: those that stay the same while the host keeps the content."""
+        ...
 
     def origins(
         self, message: MessageT, run_id: str | None, location: str | None
     ) -> Sequence[tuple[object, tuple[HistoryOrigin, ...]]]:
         """List what the run that made this message knows about it, by carrier."""
+        ...
 
     def text_message(self, text: str, role: TextRole) -> MessageT:
         """Build one native text message that carries nothing but its text."""
+        ...
 
     def text_flaw(self, message: MessageT) -> TextFlaw | None:
         """Say why `message` is not a bare text message of the user or the assistant, or None if it is one."""
+        ...
 
     def without_reasoning(self, message: MessageT) -> MessageT | None:
         """Return a copy without its reasoning, or None if nothing would be left to send."""
+        ...
 
 
 def check_dialect(dialect: Dialect[MessageT], messages: Sequence[object]) -> list[MessageT]:

@@ -3,11 +3,11 @@
 Needs the extra `kedi-compile[pydantic-ai]`.
 """
 
-try:
-    import pydantic_ai as _pydantic_ai  # noqa: F401  # only to say which extra is missing
-except ImportError as error:  # pragma: no cover  # the wheel check installs the core alone
+from importlib.util import find_spec
+
+if find_spec("pydantic_ai") is None:  # pragma: no cover  # the wheel check installs the core alone
     msg = "kedi_pydantic_ai needs Pydantic AI; install it with: pip install 'kedi-compile[pydantic-ai]'"
-    raise ImportError(msg) from error
+    raise ImportError(msg)
 
 from kedi_pydantic_ai.adapter import PydanticAdapter
 from kedi_pydantic_ai.dialect import PydanticDialect

@@ -21,6 +21,7 @@ from kedi_pydantic_ai.parts import (
     REQUEST_PARTS,
     UNFINISHED_STATES,
     UNKNOWN_REQUEST_PART,
+    LegacyRetryPart,
     RequestPart,
     details_reasons,
     kind_reasons,
@@ -105,13 +106,13 @@ def _request_reasons(message: ModelRequest) -> frozenset[ProtectedReason]:
 
 
 def _answered_call(part: ModelRequestPart) -> str | None:
-    if isinstance(part, m.BaseToolReturnPart) or (isinstance(part, m.RetryPromptPart) and part.tool_name is not None):
+    if isinstance(part, m.BaseToolReturnPart) or (isinstance(part, LegacyRetryPart) and part.tool_name is not None):
         return part.tool_call_id
     return None
 
 
 def _meaning(part: ModelRequestPart) -> RequestPart:
-    if isinstance(part, m.RetryPromptPart):
+    if isinstance(part, LegacyRetryPart):
         return _FEEDBACK
     return REQUEST_PARTS.get(type(part), UNKNOWN_REQUEST_PART)
 

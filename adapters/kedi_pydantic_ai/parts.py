@@ -13,6 +13,9 @@ from pydantic_ai import messages as m
 
 from kedi_compile import ProtectedReason
 
+LegacyRetryPart = m.RetryPromptPart  # pyright: ignore[reportDeprecated]  # older histories hold it
+"""What `RetryFeedbackPart` and retried results were before."""
+
 SYSTEM: Final = frozenset({ProtectedReason.SYSTEM})
 SIGNED: Final = frozenset({ProtectedReason.SIGNED_REASONING})
 PROVIDER: Final = frozenset({ProtectedReason.PROVIDER_RECORD})

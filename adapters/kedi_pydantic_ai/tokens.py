@@ -14,6 +14,7 @@ from pydantic_ai import messages as m
 from pydantic_ai.messages import ModelMessage, ModelRequest
 
 from kedi_compile.history import tokens as t
+from kedi_pydantic_ai.parts import LegacyRetryPart
 
 _MEDIA_TOKENS: Final[tuple[tuple[str, int], ...]] = (
     ("image/", t.IMAGE_TOKENS),
@@ -45,7 +46,7 @@ def _request_part(part: Any) -> int:
     content = getattr(part, "content", None)
     if content is None:
         return t.tokens_of_bytes(len(repr(part)))
-    return t.CALL_TOKENS + content_tokens(content) if isinstance(part, m.RetryPromptPart) else content_tokens(content)
+    return t.CALL_TOKENS + content_tokens(content) if isinstance(part, LegacyRetryPart) else content_tokens(content)
 
 
 def _response_part(part: Any) -> int:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import inspect
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -105,7 +105,7 @@ def _run_to_end(awaitable: Awaitable[Any]) -> object:
 
 
 @contextmanager
-def _wrapping(call: Call) -> Iterator[None]:
+def _wrapping(call: Call) -> Generator[None]:
     """Turn what a user function raises into a `HistoryProcessingError`; cancellation passes."""
     name = "history_processor" if call.role == "processor" else "history_processor_condition"
     try:
@@ -116,7 +116,7 @@ def _wrapping(call: Call) -> Iterator[None]:
 
 
 @contextmanager
-def _running(owner: object) -> Iterator[None]:
+def _running(owner: object) -> Generator[None]:
     token = _active.set(_active.get() | {id(owner)})
     try:
         yield
@@ -125,7 +125,7 @@ def _running(owner: object) -> Iterator[None]:
 
 
 @contextmanager
-def _no_recursion(owner: object) -> Iterator[None]:
+def _no_recursion(owner: object) -> Generator[None]:
     if id(owner) in _active.get():
         msg = (
             "A history processor called the adapter it belongs to; nothing was sent. "
