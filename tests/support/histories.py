@@ -7,7 +7,7 @@ signatures are those of the provider that a scene is for, so its own model class
 
 import base64
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
 from typing import Any, Literal
@@ -221,14 +221,24 @@ SHAPES = st.builds(
 )
 
 
+def _left_alone(shape: Shape) -> Shape:
+    wall: Wall | None = "record" if shape.wall == "system" else shape.wall
+    return replace(shape, prompts=1, apart=False, rejected=False, wall=wall)
+
+
 @st.composite
-def scenes(draw: st.DrawFn, provider: str = "function") -> Scene:
-    """Draw a well-formed history of up to five closed cycles and a current request."""
-    cycles = draw(st.lists(SHAPES, max_size=5))
-    current = draw(SHAPES)
+def scenes(draw: st.DrawFn, provider: str, *, neighbours: bool = True) -> Scene:
+    """Draw a well-formed history of up to five closed cycles and a current request.
+
+    Without `neighbours` no two requests stand side by side, and there is no late system text and no feedback, so the
+    host leaves the messages as they are.
+    """
+    shapes = SHAPES if neighbours else SHAPES.map(_left_alone)
+    cycles = draw(st.lists(shapes, max_size=5))
+    current = draw(shapes)
     start_over = provider not in ("anthropic", "openai") and draw(st.booleans())
     writer = _Writer(provider, thinks=draw(st.booleans()), ids_start_over=start_over)
-    if draw(st.booleans()):
+    if neighbours and draw(st.booleans()):
         writer.system()
     for shape in cycles:
         writer.cycle(shape)

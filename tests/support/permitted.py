@@ -30,9 +30,21 @@ Reading = tuple[Block | None, ...]
 
 def is_permitted(scene: Scene, returned: Sequence[Returned], protection: str) -> bool:
     """Return whether the list is a permitted edit under some reading."""
+    return _is_permitted(scene, returned, protection, [is_bare_text(one.message) for one in returned])
+
+
+def is_plainly_permitted(scene: Scene, returned: Sequence[Returned], protection: str) -> bool:
+    """Return whether it is one when no copy of an entry passes for a new text: then nobody can read it otherwise."""
+    known = set(map(repr, scene.messages))
+    new = [is_bare_text(one.message) and repr(one.message) not in known for one in returned]
+    return _is_permitted(scene, returned, protection, new)
+
+
+def _is_permitted(scene: Scene, returned: Sequence[Returned], protection: str, may_be_new: Sequence[bool]) -> bool:
     if not _texts_answer_somebody(scene, returned):
         return False
-    return any(_keeps_order(scene, reading, protection) for reading in _readings(scene, returned, 0, frozenset()))
+    readings = _readings(scene, returned, 0, frozenset(), may_be_new)
+    return any(_keeps_order(scene, reading, protection) for reading in readings)
 
 
 def is_bare_text(message: ModelMessage) -> bool:
@@ -56,17 +68,19 @@ def _is_encodable(text: str) -> bool:
     return not any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
-def _readings(scene: Scene, returned: Sequence[Returned], place: int, used: frozenset[int]) -> Iterator[Reading]:
+def _readings(
+    scene: Scene, returned: Sequence[Returned], place: int, used: frozenset[int], may_be_new: Sequence[bool]
+) -> Iterator[Reading]:
     """Yield every way to read the rest of the list, from `place` on, without the groups used already."""
     if place == len(returned):
         yield ()
         return
     for block in scene.blocks:
         if block.start not in used and _stands_at(scene, returned, place, block):
-            rest = _readings(scene, returned, place + len(block.entries), used | {block.start})
+            rest = _readings(scene, returned, place + len(block.entries), used | {block.start}, may_be_new)
             yield from ((block, *reading) for reading in rest)
-    if returned[place].entry is None and is_bare_text(returned[place].message):
-        yield from ((None, *reading) for reading in _readings(scene, returned, place + 1, used))
+    if returned[place].entry is None and may_be_new[place]:
+        yield from ((None, *reading) for reading in _readings(scene, returned, place + 1, used, may_be_new))
 
 
 def _stands_at(scene: Scene, returned: Sequence[Returned], place: int, block: Block) -> bool:
