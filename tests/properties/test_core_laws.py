@@ -153,8 +153,12 @@ def test_whole_eligible_groups_and_texts_at_boundaries_are_accepted(case: tuple[
 
 @given(planned(fresh=True))
 def test_fresh_copies_of_whole_groups_are_accepted(case: tuple[list[Message], Plan, bool]) -> None:
-    """It does not matter which groups come back as equal objects of the callback's own making."""
+    """It does not matter which groups come back as equal objects of the callback's own making.
+
+    A new text that equals an entry is left out: beside copies, nothing but its place would tell the two apart.
+    """
     history, plan, merges = case
+    plan = plan._replace(items=tuple(item for item in plan.items if item != user("ok")))
     groups = groups_by_hand(history, merges_requests=merges)
 
     outcome = run_edit(history, lambda ctx: carry_out(plan, groups, ctx.messages), merges_requests=merges)
