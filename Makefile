@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+SMALL_STAMP := $(VENV)/.installed-demo
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 # pyright would ask for its newest release at every start.
@@ -15,7 +16,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(STAMP) ## run the main job offline: edit an agent's history and prove what was sent
+demo: $(SMALL_STAMP) ## run the main job offline: edit an agent's history and prove what was sent
 	@$(BIN)/kedi-compile demo
 
 test: lint types ## format check, lint, types, tests
@@ -57,9 +58,16 @@ clean: ## remove the environment, caches and built files
 	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
+# The demo needs a small part of what the tests need, so it is installed by itself, and first.
+$(STAMP): $(SMALL_STAMP)
+	@echo 'Installing what the tests need into $(VENV), once: some 600 MB, a minute or two'
+	@$(PIP) install -c constraints.txt --no-build-isolation -e '.[all,bench,dev]'
+	@touch $@
+
 # hatchling comes first and is used as installed: a build environment of pip's own would ignore the constraints.
-$(STAMP): pyproject.toml constraints.txt
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(PIP) install -c constraints.txt hatchling editables
-	$(PIP) install -c constraints.txt --no-build-isolation -e '.[all,bench,dev]'
+$(SMALL_STAMP): pyproject.toml constraints.txt
+	@echo 'Installing what the demo needs into $(VENV), once: less than a minute'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(PIP) install -c constraints.txt hatchling editables
+	@$(PIP) install -c constraints.txt --no-build-isolation -e '.[demo]'
 	@touch $@
