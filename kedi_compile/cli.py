@@ -1,10 +1,11 @@
 """The `kedi-compile` command.
 
-Needs the extra `kedi-compile[cli]`, and `kedi-compile demo` the extra `kedi-compile[demo]`, which holds the other.
+Needs the extra `cli`, and `kedi-compile demo` the extra `demo`, which holds the other.
 What a command does lives in a package of its own that is imported when the command runs: a missing extra is one clear
 line and exit status 2. Colours and width are left to rich, which knows pipes, NO_COLOR and COLUMNS.
 """
 
+import os
 import sys
 from collections.abc import Iterable
 from importlib.metadata import version
@@ -55,6 +56,8 @@ def _version(value: bool) -> None:  # noqa: FBT001  # typer calls it so
 
 def _demo() -> int:
     _require("kedi-compile demo", "demo", ["pydantic_ai", "anthropic"])
+    # At a terminal the host introduces itself, with the name of the model that the demo only replays.
+    os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")
     from kedi_compile.demo.show import run
 
     return run(_console(), _console(stderr=True))
@@ -76,5 +79,5 @@ def _require(program: str, extra: str, modules: Iterable[str]) -> None:
     missing = [name for name in modules if find_spec(name) is None]
     if missing:
         names = " and ".join(missing)
-        sys.stderr.write(f"{program} needs {names}; install with: pip install 'kedi-compile[{extra}]'\n")
+        sys.stderr.write(f"{program} needs {names}; install with, in a checkout: pip install '.[{extra}]'\n")
         raise SystemExit(2)

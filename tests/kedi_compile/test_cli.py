@@ -16,6 +16,8 @@ import pytest
 from kedi_compile.cli import main
 
 PROGRAM: Final = (sys.executable, "-c", "from kedi_compile.cli import main; main()")
+HIDES_THE_BANNER: Final = frozenset({"CI", "PYDANTIC_AI_NO_BANNER", "PYTEST_VERSION"})
+"""What Pydantic AI looks for before it shows its banner."""
 COLOUR: Final = re.compile(r"\x1b\[[0-9;]*3[0-7]")
 
 
@@ -28,9 +30,10 @@ def run_in_process(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int | st
 
 
 def run_at_terminal(*arguments: str, **environment: str) -> str:
-    """Run the command at a terminal of 80 columns and return what it wrote there."""
+    """Run the command at a terminal of 80 columns, as a person and not a CI, and return what it wrote there."""
     ours, theirs = pty.openpty()
-    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "80", **environment}
+    kept = {name: value for name, value in os.environ.items() if name not in HIDES_THE_BANNER}
+    environment = {**kept, "TERM": "xterm-256color", "COLUMNS": "80", **environment}
     process = subprocess.Popen([*PROGRAM, *arguments], stdout=theirs, stderr=theirs, stdin=theirs, env=environment)
     os.close(theirs)
     written = b""
@@ -62,6 +65,13 @@ def test_the_demo_runs_in_any_directory_without_a_key(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_terminal_shows_the_demo_alone() -> None:
+    """The host's banner, which would name a model of a provider, does not stand above an offline demo."""
+    written = run_at_terminal("demo", NO_COLOR="1", TERM="dumb")
+
+    assert written.startswith("A real agent edits its history before a request, and proves what was sent.\r\n")
+
+
 def test_a_terminal_gets_colours() -> None:
     """What was kept is green and what was dropped is red."""
     written = run_at_terminal("demo", NO_COLOR="")
@@ -90,12 +100,12 @@ def test_a_terminal_without_unicode_gets_plain_signs() -> None:
 @pytest.mark.parametrize(
     ("absent", "line"),
     [
-        (["typer"], "kedi-compile needs typer; install with: pip install 'kedi-compile[cli]'\n"),
-        (["typer", "rich"], "kedi-compile needs typer and rich; install with: pip install 'kedi-compile[cli]'\n"),
-        (["anthropic"], "kedi-compile demo needs anthropic; install with: pip install 'kedi-compile[demo]'\n"),
+        (["typer"], "kedi-compile needs typer; install with, in a checkout: pip install '.[cli]'\n"),
+        (["typer", "rich"], "kedi-compile needs typer and rich; install with, in a checkout: pip install '.[cli]'\n"),
+        (["anthropic"], "kedi-compile demo needs anthropic; install with, in a checkout: pip install '.[demo]'\n"),
         (
             ["pydantic_ai", "anthropic"],
-            "kedi-compile demo needs pydantic_ai and anthropic; install with: pip install 'kedi-compile[demo]'\n",
+            "kedi-compile demo needs pydantic_ai and anthropic; install with, in a checkout: pip install '.[demo]'\n",
         ),
     ],
     ids="+".join,
