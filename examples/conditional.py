@@ -1,15 +1,15 @@
 """Trim only when the history has grown large: the condition is asked before every request.
 
-Prints:
+Prints on stdout:
 
-    turn 1: messages sent: 1
-    turn 2: messages sent: 3
-    turn 3: messages sent: 5
-    turn 4: messages sent: 7
-    turn 5: messages sent: 3
-    turn 6: messages sent: 5
-    turn 7: messages sent: 7
-    turn 8: messages sent: 3
+    question 1: messages sent: 1
+    question 2: messages sent: 3
+    question 3: messages sent: 5
+    question 4: messages sent: 7
+    question 5: messages sent: 3
+    question 6: messages sent: 5
+    question 7: messages sent: 7
+    question 8: messages sent: 3
 """
 
 from pydantic_ai import Agent
@@ -43,7 +43,7 @@ agent = Agent(
 )
 
 history: list[ModelMessage] = []
-for turn in range(1, 9):
-    result = agent.run_sync(f"Question {turn}", message_history=history)
+for number in range(1, 9):
+    result = agent.run_sync(f"Question {number}", message_history=history)
     history = result.all_messages()
-    print(f"turn {turn}: {result.output.partition('.')[0]}")
+    print(f"question {number}: {result.output.partition('.')[0]}")

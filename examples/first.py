@@ -1,4 +1,4 @@
-"""Keep a long conversation short, in whole turns."""
+"""Keep a long conversation short, in whole groups."""
 
 from pydantic_ai import Agent
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart
@@ -19,7 +19,7 @@ agent = Agent(
 )
 
 history: list[ModelMessage] = []
-for turn in range(1, 9):
-    result = agent.run_sync(f"Question {turn}", message_history=history)
+for number in range(1, 9):
+    result = agent.run_sync(f"Question {number}", message_history=history)
     history = result.all_messages()
-    print(f"turn {turn}: {result.output}")
+    print(f"question {number}: {result.output}")

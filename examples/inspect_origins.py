@@ -3,7 +3,7 @@
 Origins are known to the runs of one adapter, and are never part of a prompt. A run's `source_location` is a label of
 the caller's choice.
 
-Prints:
+Prints on stdout:
 
     request 1
       g1 [0:2] no tools

@@ -1,6 +1,6 @@
-"""Keep or free closed turns with signed reasoning: `reasoning_protection="always"` against `"open_cycle"`.
+"""Keep or free closed groups with signed reasoning: `reasoning_protection="always"` against `"open_cycle"`.
 
-Prints:
+Prints on stdout:
 
     always
       g1 signed_reasoning
@@ -29,7 +29,7 @@ from kedi_pydantic_ai import PydanticAdapter
 
 
 def keep_one(ctx: HistoryProcessorContext[ModelMessage]) -> list[ModelMessage]:
-    """Keep the last eligible turn, and say what stands in the way of dropping the others."""
+    """Keep the last eligible group, and say what stands in the way of dropping the others."""
     for group in ctx.groups:
         print(f"  {group.group_id}", ", ".join(sorted(group.protected_reasons)) or "eligible")
     return ctx.keep_recent_groups(1)
@@ -41,7 +41,7 @@ def offline(messages: list[ModelMessage], _info: AgentInfo) -> ModelResponse:
 
 
 def reasoned(number: int) -> list[ModelMessage]:
-    """Build a turn as a reasoning model leaves it: the signature is what a provider wants back."""
+    """Build a group as a reasoning model leaves it: the signature is what a provider wants back."""
     thought = ThinkingPart("Let me see.", signature=f"signature-{number}", provider_name="anthropic")
     return [
         ModelRequest(parts=[UserPromptPart(f"Question {number}")]),

@@ -1,6 +1,9 @@
-"""Replace a turn that must not be sent again by a summary, as a whole, and refuse to change a part of it.
+"""Replace a group that must not be sent again by a summary, as a whole, and refuse to change a part of it.
 
-Prints:
+The request in which the number is first said is sent: the current group stays as it is. A protected group cannot be
+replaced either, so its request is refused. To pick only `eligible` groups would send it, number and all.
+
+Prints on stdout:
 
     forget_cards
       request  The customer gave a card; it is on file.
@@ -8,6 +11,8 @@ Prints:
       request  Send the blue one.
       response It ships tomorrow.
       request  And the green one too.
+    forget_cards, where the group is protected
+      refused: system_altered, entries (0,)
     mask_cards
       refused: altered_entry, entries (0,)
 """
@@ -15,10 +20,21 @@ Prints:
 import re
 
 from pydantic_ai import Agent
-from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, UserPromptPart
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    SystemPromptPart,
+    TextPart,
+    UserPromptPart,
+)
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
-from kedi_compile import HistoryGroup, HistoryProcessingValidationError, HistoryProcessorContext
+from kedi_compile import (
+    HistoryProcessingValidationError,
+    HistoryProcessorCallback,
+    HistoryProcessorContext,
+)
 from kedi_pydantic_ai import PydanticAdapter
 
 CARD = re.compile(r"\b\d{4} \d{4} \d{4} \d{4}\b")
@@ -26,12 +42,9 @@ Context = HistoryProcessorContext[ModelMessage]
 
 
 def forget_cards(ctx: Context) -> list[ModelMessage]:
-    """Replace each group that shows a card number."""
-
-    def shows_card(group: HistoryGroup) -> bool:
-        return bool(CARD.search(str(ctx.messages[group.entry_start : group.entry_end])))
-
-    found = [group for group in ctx.groups if group.eligible and shows_card(group)]
+    """Replace each group before the current one that shows a card number; what may not be replaced is refused."""
+    earlier = ctx.groups[:-1]
+    found = [group for group in earlier if CARD.search(str(ctx.messages[group.entry_start : group.entry_end]))]
     if not found:
         return list(ctx.messages)
     return ctx.replace_groups(found, *ctx.summary_messages("The customer gave a card; it is on file."))
@@ -52,18 +65,28 @@ def offline(messages: list[ModelMessage], _info: AgentInfo) -> ModelResponse:
     return ModelResponse(parts=[TextPart("Done.")])
 
 
-history: list[ModelMessage] = [
-    ModelRequest(parts=[UserPromptPart("My card is 4000 1234 5678 9010.")]),
+def ask(processor: HistoryProcessorCallback[ModelMessage], history: list[ModelMessage]) -> None:
+    """Ask for the green one, and say so if that was refused."""
+    agent = Agent(
+        FunctionModel(offline),  # for a real one: "openai:gpt-6-luna"
+        capabilities=[PydanticAdapter(history_processor=processor)],
+    )
+    try:
+        agent.run_sync("And the green one too.", message_history=history)
+    except HistoryProcessingValidationError as error:
+        print(f"  refused: {error.rule}, entries {error.violations[0].entries}")
+
+
+gave = UserPromptPart("My card is 4000 1234 5678 9010.")
+later: list[ModelMessage] = [
     ModelResponse(parts=[TextPart("Thank you, I have noted 4000 1234 5678 9010.")]),
     ModelRequest(parts=[UserPromptPart("Send the blue one.")]),
     ModelResponse(parts=[TextPart("It ships tomorrow.")]),
 ]
 
-for processor in (forget_cards, mask_cards):
-    print(processor.__name__)
-    # For a real model: Agent("openai:gpt-6-luna", ...)
-    agent = Agent(FunctionModel(offline), capabilities=[PydanticAdapter(history_processor=processor)])
-    try:
-        agent.run_sync("And the green one too.", message_history=history)
-    except HistoryProcessingValidationError as error:
-        print(f"  refused: {error.rule}, entries {error.violations[0].entries}")
+print("forget_cards")
+ask(forget_cards, [ModelRequest(parts=[gave]), *later])
+print("forget_cards, where the group is protected")  # as the first group of an agent with `system_prompt=` is
+ask(forget_cards, [ModelRequest(parts=[SystemPromptPart("You sell tents."), gave]), *later])
+print("mask_cards")
+ask(mask_cards, [ModelRequest(parts=[gave]), *later])

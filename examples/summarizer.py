@@ -1,8 +1,8 @@
-"""Summarize old turns with a second model: an async processor, and an agent of its own without the adapter.
+"""Summarize old groups with a second model: an async processor, and an agent of its own without the adapter.
 
 The processor may not call back into the adapter that it belongs to; an agent without a processor is fine.
 
-Prints:
+Prints on stdout:
 
     boots
       ['boots']
@@ -51,11 +51,11 @@ small = Agent(FunctionModel(offline_summary))  # for a real one: "openai:gpt-6-l
 
 
 async def summarize(ctx: HistoryProcessorContext[ModelMessage]) -> list[ModelMessage]:
-    """Replace all but the last closed turn by a summary once there are more than `MOST`."""
-    closed = [group for group in ctx.groups if group.eligible]
-    if len(closed) <= MOST:
+    """Replace all but the last eligible group by a summary once there are more than `MOST`; the summary counts as one."""
+    eligible = [group for group in ctx.groups if group.eligible]
+    if len(eligible) <= MOST:
         return list(ctx.messages)
-    old = closed[:-1]
+    old = eligible[:-1]
     said = [message for group in old for message in ctx.messages[group.entry_start : group.entry_end]]
     summary = await small.run("Say in a line what we talked about.", message_history=said)
     return ctx.replace_groups(old, *ctx.summary_messages(summary.output))
