@@ -137,7 +137,7 @@ def _figures(out: Console, seen: Performance) -> Text:
     to = _glyph(out, "→", "->")
     return Text.assemble(
         "\nkept ", (str(kept), "bold green"), ", dropped ", (str(len(before.groups) - kept), "bold red"),
-        f" of {len(before.groups)} groups; cache generation ",
+        f" of {len(before.groups)} groups; cache_epoch ",
         (f"{before.ctx.cache_epoch} {to} {after.ctx.cache_epoch}", "bold"),
         "\nestimated tokens of the history ", (f"{before.ctx.estimated_tokens:,} {to} {before.tokens_after:,}", "bold"),
         f" ({saved:.0%} less)",

@@ -9,7 +9,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -19,7 +19,7 @@ FIRST: Final = ROOT / "examples" / "first.py"
 
 _BLOCKS: Final = (
     (re.compile(r"(<!-- examples/first\.py -->\n```python\n)(.*?)(```)", re.DOTALL), "first program"),
-    (re.compile(r"(growth begins anew:\n\n```text\n)(.*?)(```)", re.DOTALL), "first output"),
+    (re.compile(r"(<!-- output of examples/first\.py -->\n```text\n)(.*?)(```)", re.DOTALL), "first output"),
     (re.compile(r"(<!-- kedi-compile demo -->\n```text\n)(.*?)(```)", re.DOTALL), "demo"),
 )
 
@@ -54,11 +54,16 @@ def _printed(*arguments: str) -> str:
     return "".join(f"{line.rstrip()}\n" for line in done.stdout.splitlines())
 
 
-def table(text: str, heading: str) -> Sequence[str]:
-    """Return the first column of the table under a heading, without its backquotes."""
+def table(text: str, heading: str) -> Mapping[str, str]:
+    """Return the rows of the table under a heading: the first column without its backquotes, and the second."""
     section = text.partition(f"## {heading}\n")[2].partition("\n## ")[0]
-    rows = [line for line in section.splitlines() if line.startswith("| ")]
-    return [row.split("|")[1].strip().strip("`") for row in rows[2:]]
+    rows = [line.split("|")[1:3] for line in section.splitlines() if line.startswith("| ")]
+    return {first.strip().strip("`"): second.strip() for first, second in rows[2:]}
+
+
+def programs(text: str) -> Sequence[str]:
+    """Return the pieces of Python that are no file of the project."""
+    return re.findall(r"(?<!py -->\n)```python\n(.*?)```", text, re.DOTALL)
 
 
 def main() -> None:

@@ -32,7 +32,7 @@ def test_the_first_request_loses_six_groups(seen: Performance) -> None:
 
 
 def test_the_second_request_loses_nothing(seen: Performance) -> None:
-    """Two eligible groups are not over four, so the second edit is a no-op in a new generation."""
+    """Two eligible groups are not over four, so the second edit is a no-op in a new cache epoch."""
     first, second = seen.edits
 
     assert [one.kept for one in second.groups] == [True] * 5

@@ -47,7 +47,7 @@ history_processor=lambda ctx: ctx.keep_recent_groups(2, over=4) ─────�
  9 g10 call    And tomorrow's w…   26:30 {tokens[9]:6,} closed                   kept
 10 g11 text    Two more people …   30:31 {tokens[10]:6,} current current_request  kept
 
-kept 5, dropped 6 of 11 groups; cache generation 0 → 1
+kept 5, dropped 6 of 11 groups; cache_epoch 0 → 1
 estimated tokens of the history {before:,} → {after:,} ({saved:.0%} less)
 measured tokens of request 2: {expected:,} expected, 777 reported by the provider
 
