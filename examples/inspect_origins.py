@@ -21,20 +21,21 @@ from pydantic_ai import Agent
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, ToolCallPart, UserPromptPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
-from kedi_compile import HistoryProcessorContext
+from kedi_compile import HistoryOrigin, HistoryProcessorContext
 from kedi_pydantic_ai import PydanticAdapter
 
 
+def told(origin: HistoryOrigin) -> str:
+    """Tell which tool a piece came from, in which run's place; identifiers, no arguments and no results."""
+    return f"{origin.kind} {origin.tool_name} {origin.tool_call_id} of {origin.source_location}"
+
+
 def inspect_origins(ctx: HistoryProcessorContext[ModelMessage]) -> list[ModelMessage]:
-    """Print the tools behind each group; identifiers, no arguments and no results."""
+    """Print the tools behind each group."""
     print(f"request {ctx.request_index}")
     for group in ctx.groups:
-        known = [
-            f"{origin.kind} {origin.tool_name} {origin.tool_call_id} of {origin.source_location}"
-            for origin in group.origins
-            if origin.tool_name is not None
-        ]
-        print(f"  {group.group_id} [{group.entry_start}:{group.entry_end}]", "; ".join(known) or "no tools")
+        tools = "; ".join(told(piece) for piece in group.origins if piece.tool_name)
+        print(f"  {group.group_id} [{group.entry_start}:{group.entry_end}]", tools or "no tools")
     return list(ctx.messages)
 
 
