@@ -51,7 +51,7 @@ small = Agent(FunctionModel(offline_summary))  # for a real one: "openai:gpt-6-l
 
 
 async def summarize(ctx: HistoryProcessorContext[ModelMessage]) -> list[ModelMessage]:
-    """Replace all but the last eligible group by a summary once there are more than `MOST`; the summary counts as one."""
+    """Replace all but the last eligible group by a summary once there are more than `MOST`; a summary is one too."""
     eligible = [group for group in ctx.groups if group.eligible]
     if len(eligible) <= MOST:
         return list(ctx.messages)
