@@ -1,6 +1,6 @@
 """Edit an agent's message history safely, and know exactly what every model request contains.
 
-This package knows no framework; the adapters are `kedi_pydantic_ai` and others beside it.
+This package knows no framework; the adapter for Pydantic AI is `kedi_pydantic_ai`.
 """
 
 from kedi_compile.dialect import EntryKind, HistoryEntry, HistoryOrigin, ProtectedReason

@@ -18,17 +18,28 @@ from itertools import count
 from struct import pack
 from typing import Any
 
-from kedi_compile.structure import record_state
+from kedi_compile.structure import PerClass, copy_state, record_state
 
-Sink = Callable[[bytes], None]
 Ignore = Callable[[type], frozenset[str]]
 
 _FORMAT = 2
+"""The pieces of a digest begin with a tag: M plain data, O the class of an object, F its scalar fields, S a set, T a
+time, C a class, G a global, R how `copy` rebuilds it, B a cycle, X what cannot be read, or a container's type."""
+
 _DEPTH = 100
+"""Nesting up to which a payload is taken for plain data; deeper ones are walked."""
+
+_WIDEST = 5_000_000
+"""Values on one level up to which a payload is taken for plain data."""
+
+_LARGEST = 300_000
+"""Pieces beyond which a message counts as unreadable."""
+
 _CONTAINERS = frozenset({list, tuple, dict})
 _SCALARS = frozenset({type(None), bool, int, float, str, bytes})
 _PLAIN = _SCALARS | _CONTAINERS
 _PLAIN_SIZE = type("", (), {}).__basicsize__
+_HAS_MORE: PerClass[bool] = PerClass()
 _strangers = count()
 
 
@@ -40,11 +51,15 @@ def ignore_nothing(_cls: type) -> frozenset[str]:
 def digest(value: object, *, ignore: Ignore = ignore_nothing) -> bytes:
     """Return the 32-byte digest of `value`.
 
-    `ignore` names, for the class of a record, the fields that are bookkeeping and not content.
+    `ignore` names, for the class of a record, the fields that are bookkeeping and not content. A value that is too
+    deep or too tangled to be walked counts as unreadable.
     """
-    pieces: list[bytes] = []
-    _feed(value, pieces.append, ignore)
-    return hashlib.sha256(b"".join(pieces)).digest()
+    writer = _Writer(ignore)
+    try:
+        writer.write(value)
+    except (RecursionError, _TooLargeError):
+        writer.put(b"X", str(next(_strangers)).encode())
+    return hashlib.sha256(b"".join(writer.pieces)).digest()
 
 
 def combine(digests: Iterable[bytes]) -> bytes:
@@ -52,20 +67,81 @@ def combine(digests: Iterable[bytes]) -> bytes:
     return hashlib.sha256(b"".join(digests)).digest()
 
 
-def _feed(value: Any, put: Sink, ignore: Ignore) -> None:
-    if _is_plain(value):
-        _put(b"M", marshal.dumps(value, _FORMAT), put)
-    elif type(value) in _CONTAINERS:
-        _feed_container(value, put, ignore)
-    else:
-        _feed_object(value, put, ignore)
+class _TooLargeError(Exception):
+    """More values than any real payload has: objects that share themselves over and over."""
+
+
+class _Writer:
+    """Writes one value in pieces."""
+
+    def __init__(self, ignore: Ignore) -> None:
+        self.pieces: list[bytes] = []
+        self._ignore = ignore
+        self._open: dict[int, int] = {}  # what is being written further up, by `id()`: a cycle comes back to it
+
+    def put(self, tag: bytes, data: bytes) -> None:
+        """Write one piece, so that no two sequences of pieces read alike."""
+        self.pieces += (tag + pack(">Q", len(data)), data)
+
+    def write(self, value: Any) -> None:
+        """Write a value of any kind."""
+        if _is_plain(value):
+            self.put(b"M", marshal.dumps(value, _FORMAT))
+        elif (depth := self._open.get(id(value))) is not None:
+            self.put(b"B", str(depth).encode())
+        else:
+            self._open[id(value)] = len(self._open)
+            self._container(value) if type(value) in _CONTAINERS else self._object(value)
+            del self._open[id(value)]
+        if len(self.pieces) > _LARGEST:
+            raise _TooLargeError
+
+    def _container(self, value: Any) -> None:
+        self.put(type(value).__name__.encode(), str(len(value)).encode())
+        for item in [part for pair in value.items() for part in pair] if type(value) is dict else value:
+            self.write(item)
+
+    def _object(self, value: Any) -> None:
+        cls = type(value)
+        self.put(b"O", f"{cls.__module__}.{cls.__qualname__}".encode())
+        if cls is dt.datetime or cls is dt.time:  # the zone's class is no content: a loaded one has another
+            self.put(b"T", f"{value.isoformat()} {value.fold}".encode())
+        elif isinstance(value, type):
+            self.put(b"C", f"{value.__module__}.{value.__qualname__}".encode())
+        elif isinstance(value, (set, frozenset)):
+            self.put(b"S", b"".join(sorted(digest(item, ignore=self._ignore) for item in value)))
+        elif type(getattr(value, "__dict__", None)) is dict and not _has_more(cls):
+            self._fields(record_state(value), self._ignore(cls))
+        else:
+            self._state(copy_state(value))
+
+    def _fields(self, state: dict[str, Any], left_out: frozenset[str]) -> None:
+        """Write a record's fields, the many scalar ones in one piece."""
+        fields = {name: item for name, item in state.items() if name not in left_out}
+        scalars = {name: item for name, item in fields.items() if type(item) in _SCALARS}
+        self.put(b"F", marshal.dumps((list(fields), scalars), _FORMAT))
+        for name, item in fields.items():
+            if name not in scalars:
+                self.write(item)
+
+    def _state(self, state: str | list[Any] | None) -> None:
+        """Write what `copy` would carry over."""
+        if state is None:
+            self.put(b"X", str(next(_strangers)).encode())
+        elif isinstance(state, str):
+            self.put(b"G", state.encode())
+        else:
+            rebuild, *parts = state
+            self.put(b"R", getattr(rebuild, "__qualname__", repr(rebuild)).encode())
+            for part in parts:
+                self.write(part)
 
 
 def _is_plain(value: object) -> bool:
     """Whether `value` is plain data all the way down; `marshal` alone would take any buffer for bytes."""
     level = [value]
     for _ in range(_DEPTH):
-        if not _PLAIN.issuperset(map(type, level)):
+        if len(level) > _WIDEST or not _PLAIN.issuperset(map(type, level)):
             return False
         level = gc.get_referents(*(item for item in level if type(item) in _CONTAINERS))
         if not level:
@@ -73,66 +149,10 @@ def _is_plain(value: object) -> bool:
     return False
 
 
-def _put(tag: bytes, data: bytes, put: Sink) -> None:
-    put(tag + pack(">Q", len(data)))
-    put(data)
-
-
-def _feed_container(value: Any, put: Sink, ignore: Ignore) -> None:
-    put(type(value).__name__.encode() + pack(">Q", len(value)))
-    items = (part for pair in value.items() for part in pair) if type(value) is dict else value
-    for item in items:
-        _feed(item, put, ignore)
-
-
-def _feed_object(value: Any, put: Sink, ignore: Ignore) -> None:
-    cls = type(value)
-    _put(b"O", f"{cls.__module__}.{cls.__qualname__}".encode(), put)
-    if cls is dt.datetime or cls is dt.time:  # the zone's class is no content: a loaded one has another
-        _put(b"T", f"{value.isoformat()} {value.fold}".encode(), put)
-    elif isinstance(value, type):
-        _put(b"C", f"{value.__module__}.{value.__qualname__}".encode(), put)
-    elif isinstance(value, (set, frozenset)):
-        _put(b"S", b"".join(sorted(digest(item, ignore=ignore) for item in value)), put)
-    elif type(getattr(value, "__dict__", None)) is dict and not _has_more(cls):
-        _feed_fields(record_state(value), ignore(cls), put, ignore)
-    else:
-        _feed_state(value, put, ignore)
-
-
-def _feed_fields(state: dict[str, Any], left_out: frozenset[str], put: Sink, ignore: Ignore) -> None:
-    """Feed a record's fields, the many scalar ones in one piece."""
-    fields = {name: item for name, item in state.items() if name not in left_out}
-    scalars = {name: item for name, item in fields.items() if type(item) in _SCALARS}
-    _put(b"F", marshal.dumps((list(fields), scalars), _FORMAT), put)
-    for name, item in fields.items():
-        if name not in scalars:
-            _feed(item, put, ignore)
-
-
 def _has_more(cls: type) -> bool:
     """Whether an instance may hold state beside its `__dict__`: slots, or what a built-in base keeps."""
     known = _HAS_MORE.get(cls)
     if known is None:
         slots = any(vars(base).get("__slots__") for base in cls.__mro__)
-        known = _HAS_MORE[cls] = slots or cls.__basicsize__ > _PLAIN_SIZE
+        known = _HAS_MORE.put(cls, slots or cls.__basicsize__ > _PLAIN_SIZE)
     return known
-
-
-_HAS_MORE: dict[type, bool] = {}
-
-
-def _feed_state(value: Any, put: Sink, ignore: Ignore) -> None:
-    """Feed what `copy` would carry over."""
-    try:
-        state = value.__reduce_ex__(4)
-    except Exception:  # noqa: BLE001  # whatever a stranger's hook raises, its state cannot be read
-        _put(b"X", str(next(_strangers)).encode(), put)
-        return
-    if isinstance(state, str):
-        _put(b"G", state.encode(), put)
-        return
-    rebuild, arguments, *rest = state
-    _put(b"R", getattr(rebuild, "__qualname__", repr(rebuild)).encode(), put)
-    for part in (arguments, *rest[:1], *(part and list(part) for part in rest[1:3])):
-        _feed(part, put, ignore)

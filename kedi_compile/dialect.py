@@ -169,7 +169,7 @@ class Dialect(Protocol[MessageT]):
         ...
 
 
-def check_dialect(dialect: Dialect[MessageT], messages: Sequence[object]) -> list[MessageT]:
+def native_messages(dialect: Dialect[MessageT], messages: Sequence[object]) -> list[MessageT]:
     """Return `messages` as a list of native messages; used where a host hands its history over.
 
     Raises:

@@ -1,4 +1,4 @@
-"""One run of a host, as the verbs an adapter calls: `open`, `edit`, `sent`, `observe`, `close`, and `undo`.
+"""One run of a host, as the verbs an adapter calls: `edit`, `check_binding`, `sent`, `observe`, `close`, and `undo`.
 
 The session owns what a run knows: request states, group names, generation, measured usage. It holds the host's message
 objects only while a request is under way. Turning outcomes into the host's own lists is the adapter's work. Source:
@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Generic, TypeVar
 
-from kedi_compile.dialect import Dialect
+from kedi_compile.dialect import Dialect, ProtectedReason
 from kedi_compile.errors import (
     HistoryProcessingError,
     HistoryProcessingValidationError,
@@ -59,7 +59,7 @@ class RunSession(Generic[MessageT]):
         self._continuation = Continuation()
         self._before_edit: Continuation | None = None
         self._usage: UsageMeter[MessageT] = UsageMeter()
-        self._warned = False
+        self._may_warn = True
 
     @property
     def state(self) -> RequestState:
@@ -119,7 +119,7 @@ class RunSession(Generic[MessageT]):
         if isinstance(outcome, Staged):
             self._before_edit = self._continuation
             self._continuation = self._continuation.rewritten()
-            self._warned = True  # something was freed in this run
+            self._may_warn = False  # something was freed in this run
         elif isinstance(outcome, Unchanged):
             self._warn_if_protected(outcome)
         return outcome
@@ -145,7 +145,10 @@ class RunSession(Generic[MessageT]):
         """
         if staged.bound and self._policy.binding_for(model_names) is not None:
             listed = ", ".join(map(str, staged.bound))
-            detail = f"Entries {listed} hold reasoning that {' or '.join(model_names)} binds to the unedited history"
+            detail = (
+                f"Entries {listed} hold reasoning that {' or '.join(model_names)} binds to the unedited history; keep "
+                "what stands before them, drop their groups, or use bound_reasoning='strip'"
+            )
             raise HistoryProcessingValidationError([Violation("bound_reasoning", detail, entries=staged.bound)])
 
     def observe(self, sent: Sequence[MessageT], response: MessageT, tokens: int | None, info: RequestInfo) -> None:
@@ -175,16 +178,27 @@ class RunSession(Generic[MessageT]):
 
     def _warn_if_protected(self, outcome: Unchanged) -> None:
         stuck = [kept for kept in outcome.retentions if kept.is_stuck]
-        if not stuck or self._warned:
+        if not stuck or not self._may_warn:
             return
-        self._warned = True
+        self._may_warn = False
         reasons = sorted({reason for group in stuck[0].held for reason in group.protected_reasons})
         warnings.warn(
-            f"The history processor could free nothing: {len(stuck[0].held)} closed groups are protected by "
-            f"{', '.join(reasons)}. Silence with warnings.filterwarnings('ignore', category=HistoryProtectedWarning)",
+            f"The history processor could free nothing: every closed group is protected ({len(stuck[0].held)} by "
+            f"{', '.join(reasons)}). {_ways_out(reasons)}Silence with "
+            "warnings.filterwarnings('ignore', category=HistoryProtectedWarning)",
             HistoryProtectedWarning,
             stacklevel=2,
         )
+
+
+_WAYS_OUT = {
+    ProtectedReason.SYSTEM: "Keep system text out of the history, for example in an agent's instructions. ",
+    ProtectedReason.SIGNED_REASONING: "Allow whole old groups to go with reasoning_protection='open_cycle'. ",
+}
+
+
+def _ways_out(reasons: Sequence[ProtectedReason]) -> str:
+    return "".join(_WAYS_OUT[reason] for reason in reasons if reason in _WAYS_OUT)
 
 
 class _FailOnError:
@@ -201,5 +215,5 @@ class _FailOnError:
             return
         self._session.undo()
         if isinstance(error, Exception) and not isinstance(error, (KediError, Warning)):
-            msg = f"The history could not be read or copied: {error}"
+            msg = f"Processing the history failed with {type(error).__name__}: {error}; nothing was sent"
             raise HistoryProcessingError(msg) from error

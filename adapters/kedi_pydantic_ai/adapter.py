@@ -88,7 +88,7 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         self._policy: HistoryPolicy[ModelMessage] = HistoryPolicy(
             history_processor, history_processor_condition, token_counter, reasoning_protection, bound_reasoning
         )
-        self._owner = self
+        self._owner = self  # copied by `for_run`: the runs of one adapter share it, so recursion is seen through copies
         self._origins = OriginLedger()
         self._begin()
         if history_processor is not None:
@@ -172,9 +172,7 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
             self._step.snapshot = structure.clone(tuple(shown[-1].parts))
             self._step.written = lists.write(ctx.messages, shown, outcome.messages)
             request_context.messages = list(outcome.messages)
-        if not self._session.continuation.may_name_old_state:
-            settings = without_old_state(request_context.model_settings, request_context.model)
-            request_context.model_settings = settings
+        self._drop_old_state(request_context)
         return request_context
 
     async def prepare_model_request(
@@ -188,9 +186,7 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
             self._step.validated = completed(staged.messages, request_context.messages, self._step.snapshot)
             names = tuple(model.model_name for model in serving_models(request_context.model))
             self._session.check_binding(staged, names)
-            if not self._session.continuation.may_name_old_state:
-                settings = without_old_state(request_context.model_settings, request_context.model)
-                request_context.model_settings = settings
+            self._drop_old_state(request_context)
         self._session.sent()
         return request_context
 
@@ -211,6 +207,10 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         """Start with the state of a new run."""
         self._session = RunSession(self._policy, _DIALECT, owner=self._owner, origins=self._origins)
         self._step = _Step()
+
+    def _drop_old_state(self, request: ModelRequestContext) -> None:
+        if not self._session.continuation.may_name_old_state:
+            request.model_settings = without_old_state(request.model_settings, request.model)
 
     def _note_answer(self, ctx: RunContext[AgentDepsT], response: ModelResponse) -> None:
         if self._step.info is not None:
@@ -266,7 +266,7 @@ def _request_info(ctx: RunContext[Any], model: Model) -> RequestInfo:
 
 def _warn_about_prefix() -> None:
     warnings.warn(
-        "A history processor may change earlier history and reduce prefix-cache reuse. Silence with "
+        "Edits may alter messages a provider has cached, so fewer requests may hit its prefix cache. Silence with "
         "warnings.filterwarnings('ignore', category=HistoryPrefixWarning)",
         HistoryPrefixWarning,
         stacklevel=3,

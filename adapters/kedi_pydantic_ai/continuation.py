@@ -14,9 +14,6 @@ from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
 
-STATE_SETTINGS: Final = ("openai_previous_response_id", "openai_conversation_id", "xai_previous_response_id")
-"""The settings that name server-side state."""
-
 STATE_BODY_KEYS: Final = frozenset({"previous_response_id", "conversation", "previous_interaction_id"})
 """Keys of `extra_body` that name server-side state."""
 

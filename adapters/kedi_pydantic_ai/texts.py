@@ -7,6 +7,7 @@ other part or field belongs to the host or a provider. Source: History specifica
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
 from typing import Any, Final
 
 from pydantic_ai import messages as m
@@ -14,13 +15,11 @@ from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse
 
 from kedi_compile.dialect import TextFlaw, TextRole
 
-_BARE_FIELDS: Final[dict[type, frozenset[str]]] = {
-    ModelRequest: frozenset({"parts", "timestamp", "kind"}),
-    ModelResponse: frozenset({"parts", "timestamp", "kind", "usage"}),
-    m.UserPromptPart: frozenset({"content", "timestamp", "part_kind"}),
-    m.TextPart: frozenset({"content", "part_kind"}),
-}
-"""The fields a bare text may set; `usage` is looked at apart, since its default is an object."""
+_TEXT_PARTS: Final[dict[type, type]] = {ModelRequest: m.UserPromptPart, ModelResponse: m.TextPart}
+"""The only part a new message of each kind may hold."""
+
+_FREE_FIELDS: Final = frozenset({"parts", "content", "usage", "timestamp"})
+"""Fields that are looked at apart, each with a rule of its own."""
 
 
 def text_message(text: str, role: TextRole) -> ModelMessage:
@@ -36,6 +35,8 @@ def text_flaw(message: ModelMessage) -> TextFlaw | None:
 
 
 def _system_flaw(message: ModelMessage) -> TextFlaw | None:
+    if not isinstance(message.parts, (list, tuple)):
+        return _fabricated("has no list of parts; build it with `ctx.text_message`")
     if any(isinstance(part, m.SystemPromptPart) for part in message.parts):
         return TextFlaw("system_altered", "holds system text; system entries are not the callback's to add")
     return None
@@ -43,25 +44,32 @@ def _system_flaw(message: ModelMessage) -> TextFlaw | None:
 
 def _record_flaw(message: ModelMessage) -> TextFlaw | None:
     """Find anything beside text: another kind of part, or a field that only a host or a provider may set."""
-    text_part = m.UserPromptPart if isinstance(message, ModelRequest) else m.TextPart
+    text_part = _TEXT_PARTS.get(type(message))
+    if text_part is None:
+        return _fabricated(f"is a {type(message).__name__}; build it with `ctx.text_message`")
     if strange := sorted({type(part).__name__ for part in message.parts if type(part) is not text_part}):
-        return TextFlaw("fabricated_record", f"holds {', '.join(strange)}; a new message may hold text only")
+        return _fabricated(f"holds {', '.join(strange)}; a new message may hold text only")
     if not all(isinstance(getattr(part, "content", None), str) for part in message.parts):
-        return TextFlaw("fabricated_record", "holds content that is no str; a new message may hold text only")
-    if used := _set_fields(message) + [name for part in message.parts for name in _set_fields(part)]:
-        return TextFlaw("fabricated_record", f"sets {', '.join(used)}; build it with `ctx.text_message`")
+        return _fabricated("holds content that is no str; a new message may hold text only")
+    if used := [name for value in (message, *message.parts) for name in _set_fields(value)]:
+        return _fabricated(f"sets {', '.join(used)}; build it with `ctx.text_message`")
     if isinstance(message, ModelResponse) and message.usage.has_values():
-        return TextFlaw("fabricated_record", "carries the usage of a real response; build it with `ctx.text_message`")
+        return _fabricated("carries the usage of a real response; build it with `ctx.text_message`")
     return None
 
 
+def _fabricated(detail: str) -> TextFlaw:
+    return TextFlaw("fabricated_record", detail)
+
+
 def _set_fields(value: Any) -> list[str]:
-    """Name the fields that hold something a bare text does not."""
-    return [
-        field.name
-        for field in dataclasses.fields(value)
-        if field.name not in _BARE_FIELDS[type(value)] and not _is_unset(field, getattr(value, field.name))
-    ]
+    """Name the fields that hold something a bare text does not; a kind must be the class's own."""
+    used = [field.name for field in dataclasses.fields(value) if not _is_bare(field, getattr(value, field.name))]
+    return used if isinstance(getattr(value, "timestamp", None), (dt.datetime, type(None))) else [*used, "timestamp"]
+
+
+def _is_bare(field: dataclasses.Field[Any], value: object) -> bool:
+    return field.name in _FREE_FIELDS or _is_unset(field, value)
 
 
 def _is_unset(field: dataclasses.Field[Any], value: object) -> bool:

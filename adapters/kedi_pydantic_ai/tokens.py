@@ -45,7 +45,7 @@ def _request_part(part: Any) -> int:
         return t.CALL_TOKENS + content_tokens(part.content)
     content = getattr(part, "content", None)
     if content is None:
-        return t.tokens_of_bytes(len(repr(part)))
+        return t.text_tokens(repr(part))
     return t.CALL_TOKENS + content_tokens(content) if isinstance(part, LegacyRetryPart) else content_tokens(content)
 
 
@@ -92,7 +92,7 @@ def _binary_tokens(content: m.BinaryContent) -> int:
 def _json_bytes(value: Any) -> int:
     """Return the size of a value as JSON; what JSON cannot hold counts by its `repr`."""
     if value is None:
-        return 2
+        return 2  # what an empty object takes
     if isinstance(value, str):
         return t.text_bytes(value)
     try:

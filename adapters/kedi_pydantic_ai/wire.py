@@ -70,11 +70,13 @@ class CheckedModel(WrapperModel):
         expected = self._expected(parameters)
         if len(messages) == len(expected) and all(map(_says_the_same, messages, expected)):
             return
+        pairs = zip(messages, expected, strict=False)
+        changed = next((n for n, pair in enumerate(pairs) if not _says_the_same(*pair)), len(expected))
         detail = (
-            "After validation the request was changed again, by another capability or by the host's repair: "
-            f"{len(messages)} messages would be sent instead of {len(expected)}"
+            f"Message {changed} of the request is not what was validated ({len(messages)} messages, not "
+            f"{len(expected)}); let no capability or hook behind the adapter change the history"
         )
-        raise HistoryProcessingValidationError([Violation("altered_entry", detail)])
+        raise HistoryProcessingValidationError([Violation("changed_after_validation", detail)])
 
     def _expected(self, parameters: ModelRequestParameters) -> list[ModelMessage]:
         """What the host's own pipeline makes of the validated list."""
@@ -99,8 +101,11 @@ def completed(
     current = list(shown[len(staged) - 1 :])
     there = iter([part for message in current for part in message.parts])
     if not all(any(_agrees(part, old) for part in there) for old in snapshot):
-        detail = "After validation another capability replaced or changed the current request"
-        raise HistoryProcessingValidationError([Violation("current_request_altered", detail)])
+        detail = (
+            "The current request is not what was validated; let no capability or hook behind the adapter replace it or "
+            "change what it held"
+        )
+        raise HistoryProcessingValidationError([Violation("changed_after_validation", detail)])
     return [*staged[:-1], *current]
 
 

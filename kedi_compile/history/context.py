@@ -6,7 +6,7 @@ Source: History specification, Conditional Processing, Recent Groups and Origins
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -72,7 +72,6 @@ class HistoryProcessorState:
 class Retention:
     """What one `keep_recent_groups` call did, in numbers of groups."""
 
-    dropped: int
     eligible: int
     limit: int
     """Above how many eligible groups any are dropped."""
@@ -81,8 +80,8 @@ class Retention:
 
     @property
     def is_stuck(self) -> bool:
-        """Whether groups would have been dropped, were they not protected."""
-        return not self.dropped and bool(self.held) and self.eligible + len(self.held) > self.limit
+        """Whether groups would have been dropped, were not all of them protected."""
+        return not self.eligible and len(self.held) > self.limit
 
 
 @dataclass(frozen=True)
@@ -143,7 +142,7 @@ class HistoryProcessorContext(Generic[MessageT]):
         limit = n if over is None else over
         dropped = eligible[: len(eligible) - n] if len(eligible) > limit else []
         held = tuple(group for group in self.groups if group.closed and group.protected)
-        self._retentions.append(Retention(len(dropped), len(eligible), limit, held))
+        self._retentions.append(Retention(len(eligible), limit, held))
         gone = {group.entry_start for group in dropped}
         return self._messages_of(group for group in self.groups if group.entry_start not in gone)
 
@@ -155,14 +154,22 @@ class HistoryProcessorContext(Generic[MessageT]):
         Raises:
             ValueError: a group is not one of `ctx.groups`, or none was given.
         """
-        chosen = [groups] if isinstance(groups, HistoryGroup) else list(groups)
-        places = sorted({self._index_of(group) for group in chosen})
-        if not places:
+        given = [groups] if isinstance(groups, HistoryGroup) else list(groups)
+        if not given:
             msg = "`replace_groups` was given no group; name at least one of `ctx.groups`"
             raise ValueError(msg)
-        before = (group for index, group in enumerate(self.groups) if index < places[0])
-        after = (group for index, group in enumerate(self.groups) if index > places[0] and index not in places)
-        return [*self._messages_of(before), *messages, *self._messages_of(after)]
+        own = {group.entry_start: group for group in self.groups}
+        for group in given:
+            _check_own(group, own)
+        chosen = {group.entry_start for group in given}
+        first = min(chosen)
+        out: list[MessageT] = []
+        for start, group in own.items():
+            if start not in chosen:
+                out += self.messages[start : group.entry_end]
+            elif start == first:
+                out += messages
+        return out
 
     def text_message(self, text: str, role: TextRole = "user") -> MessageT:
         """Build one new native message of the user or the assistant that holds only `text`.
@@ -182,17 +189,16 @@ class HistoryProcessorContext(Generic[MessageT]):
     def _messages_of(self, groups: Iterable[HistoryGroup]) -> list[MessageT]:
         return [message for group in groups for message in self.messages[group.entry_start : group.entry_end]]
 
-    def _index_of(self, group: HistoryGroup) -> int:
-        try:
-            return self.groups.index(group)
-        except ValueError:
-            name = getattr(group, "group_id", group)
-            msg = f"{name!r} is no group of this context; take groups from `ctx.groups` of the same request"
-            raise ValueError(msg) from None
+
+def _check_own(group: HistoryGroup, own: Mapping[int, HistoryGroup]) -> None:
+    if own.get(getattr(group, "entry_start", -1)) != group:
+        name = getattr(group, "group_id", group)
+        msg = f"{name!r} is no group of this context; take groups from `ctx.groups` of the same request"
+        raise ValueError(msg)
 
 
 def _check_limits(n: int, over: int | None) -> None:
-    for name, value in (("n", n), ("over", n if over is None else over)):
+    for name, value in (("n", n), *([] if over is None else [("over", over)])):
         if type(value) is not int:
             msg = f"`{name}` is {value!r}; it must be an int"
             raise TypeError(msg)

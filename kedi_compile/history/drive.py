@@ -22,7 +22,7 @@ import anyio.lowlevel
 import anyio.to_thread
 
 from kedi_compile.errors import HistoryProcessingError
-from kedi_compile.history.flow import Call, Flow, Outcome
+from kedi_compile.history.flow import Flow, Outcome, Question
 
 MessageT = TypeVar("MessageT")
 
@@ -34,9 +34,9 @@ async def drive(flow: Flow[MessageT], owner: object) -> Outcome[MessageT]:
     """Run a flow to its end on the current event loop; `owner` is the configured adapter."""
     with _no_recursion(owner):
         try:
-            call = next(flow)
+            question = next(flow)
             while True:
-                call = flow.send(await _answer(call, owner))
+                question = flow.send(await _answer(question, owner))
         except StopIteration as done:
             outcome: Outcome[MessageT] = done.value
     await anyio.lowlevel.checkpoint()  # a cancel that came while the callback ran must win over the edit
@@ -47,32 +47,34 @@ def drive_sync(flow: Flow[MessageT], owner: object) -> Outcome[MessageT]:
     """Run a flow to its end on a synchronous path, also inside a running event loop."""
     with _no_recursion(owner):
         try:
-            call = next(flow)
+            question = next(flow)
             while True:
-                call = flow.send(_answer_sync(call, owner))
+                question = flow.send(_answer_sync(question, owner))
         except StopIteration as done:
             outcome: Outcome[MessageT] = done.value
             return outcome
 
 
-async def _answer(call: Call, owner: object) -> object:
-    with _wrapping(call), _running(owner):
-        if call.role == "condition" or _is_async(call.function):
-            value = call.function(call.argument)
+async def _answer(question: Question, owner: object) -> object:
+    with _wrapping(question), _running(owner):
+        if question.callback == "condition" or _is_async(question.function):
+            value = question.function(question.argument)
         else:
-            value = await anyio.to_thread.run_sync(_caught, call.function, call.argument, abandon_on_cancel=True)
+            value = await anyio.to_thread.run_sync(
+                _caught, question.function, question.argument, abandon_on_cancel=True
+            )
             value = _released(value)
         return await value if inspect.isawaitable(value) else value
 
 
-def _answer_sync(call: Call, owner: object) -> object:
-    with _wrapping(call), _running(owner):
-        value = call.function(call.argument)
+def _answer_sync(question: Question, owner: object) -> object:
+    with _wrapping(question), _running(owner):
+        value = question.function(question.argument)
         return _run_to_end(value) if inspect.isawaitable(value) else value
 
 
 class _Raised:
-    """An exception on its way out of a worker thread, so that one raised by the thread machinery stays apart."""
+    """A `StopIteration` on its way out of a worker thread; a future refuses to carry one."""
 
     def __init__(self, error: BaseException) -> None:
         self.error = error
@@ -82,7 +84,7 @@ def _caught(function: Callable[[Any], Any], argument: object) -> object:
     try:
         return function(argument)
     except StopIteration as error:
-        return _Raised(error)  # a future refuses to carry a StopIteration
+        return _Raised(error)
 
 
 def _released(value: object) -> Any:
@@ -105,9 +107,9 @@ def _run_to_end(awaitable: Awaitable[Any]) -> object:
 
 
 @contextmanager
-def _wrapping(call: Call) -> Generator[None]:
+def _wrapping(question: Question) -> Generator[None]:
     """Turn what a user function raises into a `HistoryProcessingError`; cancellation passes."""
-    name = "history_processor" if call.role == "processor" else "history_processor_condition"
+    name = "history_processor" if question.callback == "processor" else "history_processor_condition"
     try:
         yield
     except Exception as error:
@@ -128,7 +130,7 @@ def _running(owner: object) -> Generator[None]:
 def _no_recursion(owner: object) -> Generator[None]:
     if id(owner) in _active.get():
         msg = (
-            "A history processor called the adapter it belongs to; nothing was sent. "
+            "A history callback called the adapter it belongs to; nothing was sent. "
             "Use an agent or model without this adapter, for example for a summary"
         )
         raise HistoryProcessingError(msg)

@@ -1,9 +1,9 @@
 """One request's history processing as questions and answers.
 
-`process` is a generator: it yields a `Call` for each user function it needs and is sent the answer; it awaits nothing
-and starts no thread, so there is one flow for every host. `drive.py` answers. The order is condition, detached copy,
-processor, rules, binding; any exception means the request must not be sent. Source: History specification,
-Conditional Processing, Callback Contract, Editing Boundaries.
+`process` is a generator: it yields a `Question` for each user function it needs and is sent the answer; it awaits
+nothing and starts no thread, so there is one flow for every host. `drive.py` answers. The order is condition, detached
+copy, processor, rules, binding; any exception means the request must not be sent. Source: History specification,
+Conditional Processing, Callback Contract, Atomic Groups.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ MessageT = TypeVar("MessageT")
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class Question:
     """A question to the driver: call `function` with `argument` and send back what it returns."""
 
-    role: Literal["condition", "processor"]
+    callback: Literal["condition", "processor"]
     function: Callable[[Any], Any]
     argument: object
 
@@ -65,7 +65,7 @@ class Staged(Generic[MessageT]):
 
 
 Outcome = Skipped | Unchanged | Staged[MessageT]
-Flow = Generator[Call, object, Outcome[MessageT]]
+Flow = Generator[Question, object, Outcome[MessageT]]
 
 
 def process(
@@ -85,7 +85,7 @@ def process(
     """
     lifecycle.move(RequestState.INSPECTED)
     if policy.condition is not None:
-        wanted = yield Call("condition", policy.condition, _state(revision, info, usage))
+        wanted = yield Question("condition", policy.condition, _state(revision, info, usage))
         if not _checked_answer(wanted):
             lifecycle.move(RequestState.SKIPPED)
             return Skipped()
@@ -114,7 +114,7 @@ def _edit(
     assert policy.processor is not None  # a policy without a processor is never driven
     retentions: list[Retention] = []
     context = make_context(revision, info, usage, retentions)
-    returned = yield Call("processor", policy.processor, context)
+    returned = yield Question("processor", policy.processor, context)
     proposal = read_proposal(returned, context.messages, revision)  # type: ignore[arg-type]  # made two lines above
     if proposal.is_noop:
         return Unchanged(tuple(retentions))

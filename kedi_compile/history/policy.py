@@ -50,7 +50,7 @@ class HistoryPolicy(Generic[MessageT]):
 
 def _check_callable(name: str, value: Any) -> None:
     if value is not None and not callable(value):
-        msg = f"`{name}` is {value!r}; it must be callable or None, and a reference, not a call's result"
+        msg = f"`{name}` is {value!r}; pass the function itself, not what it returned, or None"
         raise HistoryConfigurationError(msg)
 
 

@@ -11,11 +11,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Generic, NoReturn, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
 
 from kedi_compile.dialect import TextFlaw
 from kedi_compile.errors import HistoryProcessingValidationError, Violation
-from kedi_compile.history.copies import adopt_copies
+from kedi_compile.history.adoption import adopt_copies
 from kedi_compile.history.detached import DetachedMessages
 from kedi_compile.history.revision import Revision
 
@@ -108,15 +108,24 @@ def _native_sequence(
     if not isinstance(returned, Sequence) or isinstance(returned, (str, bytes, bytearray)):
         kind = type(returned).__name__
         _refuse("not_native", f"The callback returned {kind}; return a list or tuple of native messages")
-    if not returned:
+    messages = _listed(returned)
+    if not messages:
         _refuse("empty_result", "The callback returned an empty history; the current request at least must stay")
     is_native = revision.dialect.is_native
-    strangers = [index for index, message in enumerate(returned) if not is_native(message)]
-    if strangers:
-        kinds = ", ".join(f"{index} is {type(returned[index]).__name__}" for index in strangers[:5])
+    if strangers := [index for index, message in enumerate(messages) if not is_native(message)]:
+        kinds = ", ".join(f"{index} is {type(messages[index]).__name__}" for index in strangers[:5])
         name = revision.dialect.adapter_shortname
         _refuse("not_native", f"Returned items are not native messages of the {name} adapter: {kinds}")
-    return list(returned)
+    return messages
+
+
+def _listed(returned: Sequence[Any]) -> list[Any]:
+    """Read the sequence once; one of a class of its own may fail, or say something else the next time."""
+    try:
+        return list(returned)
+    except Exception as error:  # noqa: BLE001  # whatever a stranger's sequence raises
+        kind = type(returned).__name__
+        _refuse("not_native", f"The callback returned a {kind} that cannot be read: {error}; return a list")
 
 
 def _refuse(rule: str, detail: str) -> NoReturn:

@@ -15,7 +15,7 @@ from operator import is_not
 from typing import Generic, NoReturn, TypeVar
 
 from kedi_compile.canonical import combine
-from kedi_compile.dialect import Dialect, HistoryEntry, HistoryOrigin, MessageFacts, ProtectedReason, check_dialect
+from kedi_compile.dialect import Dialect, HistoryEntry, HistoryOrigin, MessageFacts, ProtectedReason, native_messages
 from kedi_compile.errors import HistoryProcessingError
 from kedi_compile.history.groups import HistoryGroup, Span, find_spans
 from kedi_compile.history.origins import OriginLedger
@@ -87,7 +87,7 @@ class Revision(Generic[MessageT]):
     @cached_property
     def facts(self) -> list[MessageFacts]:
         """The facts of each message, in order."""
-        return list(map(self.dialect.describe, check_dialect(self.dialect, self.messages)))
+        return list(map(self.dialect.describe, native_messages(self.dialect, self.messages)))
 
     @cached_property
     def tokens(self) -> list[int]:
@@ -174,8 +174,8 @@ class Revision(Generic[MessageT]):
         for shown in ("facts", "tokens", "digests"):
             if shown in vars(self):
                 pairs = zip(getattr(now, shown), getattr(self, shown), strict=True)
-                changed = [index for index, (new, old) in enumerate(pairs) if new != old]
-                if any(map(self._is_readable, changed)):
+                changed = [index for index, (new, old) in enumerate(pairs) if new != old and self._is_readable(index)]
+                if changed:
                     _raise_changed(f"message {changed[0]} was changed in place")
 
     def _is_readable(self, index: int) -> bool:

@@ -24,6 +24,10 @@ Rule = Callable[[AnyProposal], Iterator[Violation]]
 _HELD_ELSEWHERE = frozenset({ProtectedReason.SYSTEM, ProtectedReason.CURRENT_REQUEST})
 """Reasons whose groups have rules of their own."""
 
+_KEPT_ORDER = "protected groups keep their order"
+_KEPT_BETWEEN = "a group stays between its protected neighbours"
+_KEPT_WHOLE = "keep the whole group or none of it"
+
 _SHOWN = 5
 """How many indices a message lists; the violation's attributes hold all."""
 
@@ -51,7 +55,7 @@ def reordered_within_group(proposal: AnyProposal) -> Iterator[Violation]:
         back = [entry for entry in range(span.start, span.end) if entry in proposal.positions]
         places = [proposal.positions[entry][0] for entry in back]
         if places != sorted(places):
-            detail = f"{_name(index, span)} came back with its entries in another order"
+            detail = f"{_name(index, span)} came back with its entries in another order; keep that of `ctx.messages`"
             yield Violation("reordered_within_group", detail, (index,), tuple(back))
 
 
@@ -89,14 +93,14 @@ def protected_moved(proposal: AnyProposal) -> Iterator[Violation]:
     walls = [index for index, span in enumerate(spans) if span.reasons and index in first]
     for before, after in pairwise(walls):
         if first[before] > first[after]:
-            detail = f"{_name(after, spans[after])} moved before {_name(before, spans[before])}; both are protected"
+            detail = f"{_name(after, spans[after])} moved before {_name(before, spans[before])}; {_KEPT_ORDER}"
             yield Violation("protected_moved", detail, (before, after))
     places = sorted(first[wall] for wall in walls)
     for index, place in first.items():
         passed = bisect_left(places, place)
         if not spans[index].reasons and passed != bisect_left(walls, index):
             wall = walls[min(passed, len(walls) - 1)] if passed < bisect_left(walls, index) else walls[passed - 1]
-            detail = f"{_name(index, spans[index])} moved past {_name(wall, spans[wall])}, which is protected"
+            detail = f"{_name(index, spans[index])} moved past {_name(wall, spans[wall])}; {_KEPT_BETWEEN}"
             yield Violation("protected_moved", detail, (index, wall))
 
 
@@ -126,7 +130,9 @@ def system_altered(proposal: AnyProposal) -> Iterator[Violation]:
     for entry, fact in enumerate(facts):
         if not fact.holds_system or (entry in proposal.positions and entry not in changed):
             continue
-        detail = f"Entry {entry} holds system text and was {'changed' if entry in changed else 'left out'}"
+        detail = (
+            f"Entry {entry} holds system text and was {'changed' if entry in changed else 'left out'}; keep it as it is"
+        )
         yield Violation("system_altered", detail, (proposal.group_of[entry],), (entry,))
     if facts[0].holds_system and 0 in proposal.positions and proposal.positions[0][0] != 0:
         detail = f"{proposal.positions[0][0]} messages stand before the leading system entries; put them after"
@@ -141,7 +147,8 @@ def orphan_tool_result(proposal: AnyProposal) -> Iterator[Violation]:
         if call.answer not in first or first.get(call.entry, len(proposal.items)) < first[call.answer]:
             continue
         what = "after its result" if call.entry in first else "missing"
-        detail = f"Entry {call.answer} answers tool call {call.call_id!r}, whose entry {call.entry} is {what}"
+        answer = f"Entry {call.answer} answers tool call {call.call_id!r}"
+        detail = f"{answer}, whose entry {call.entry} is {what}; {_KEPT_WHOLE}"
         group = proposal.group_of[call.answer]
         yield Violation("orphan_tool_result", detail, (group,), (call.answer,), call.call_id)
 
@@ -151,7 +158,8 @@ def unanswered_tool_call(proposal: AnyProposal) -> Iterator[Violation]:
     for call in proposal.revision.pairing.calls:
         if call.answer is None or call.entry not in proposal.positions or call.answer in proposal.positions:
             continue
-        detail = f"Entry {call.entry} keeps tool call {call.call_id!r} but its result, entry {call.answer}, is missing"
+        kept = f"Entry {call.entry} keeps tool call {call.call_id!r}"
+        detail = f"{kept} but not its result, entry {call.answer}; {_KEPT_WHOLE}"
         group = proposal.group_of[call.entry]
         yield Violation("unanswered_tool_call", detail, (group,), (call.entry,), call.call_id)
 
@@ -174,7 +182,7 @@ def unencodable_text(proposal: AnyProposal) -> Iterator[Violation]:
 def turn_order(proposal: AnyProposal) -> Iterator[Violation]:
     """The request comes last, no result or answer comes first, and no answer follows an answer of somebody else."""
     if _entry_of(proposal.items[-1]) != len(proposal.revision.facts) - 1:
-        yield Violation("turn_order", "The returned list does not end with the current request")
+        yield Violation("turn_order", "The returned list does not end with the current request, `ctx.messages[-1]`")
     said = [(place, item) for place, item in enumerate(proposal.items) if _role(proposal, item) != "system"]
     before = next((fact.role for fact in proposal.revision.facts if fact.role != "system"), "user")
     if said and (first := _role(proposal, said[0][1])) not in ("user", before):
@@ -185,7 +193,9 @@ def turn_order(proposal: AnyProposal) -> Iterator[Violation]:
     rank = {entry: n for n, entry in enumerate(_conversational(proposal))}
     for (_, earlier), (place, later) in pairwise(said):
         if _role(proposal, earlier) == _role(proposal, later) == "assistant" and not _follows(earlier, later, rank):
-            detail = f"Returned message {place} is the assistant's right behind another answer; put a user text between"
+            detail = (
+                f"Returned message {place} is an answer directly behind another answer; put a user text between them"
+            )
             yield Violation("turn_order", detail, *_places(proposal, later))
 
 

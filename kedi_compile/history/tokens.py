@@ -1,7 +1,7 @@
 """Conservative token numbers without a tokenizer.
 
-The rule: never undercount. Text counts by its UTF-8 bytes, at a rate that dense text (code, JSON, numbers, scripts
-without spaces) does not exceed on the recorded corpus; media count by a stated constant, never by the length of their
+The rule: lean high. Text counts by its UTF-8 bytes, at a rate that prose, code and JSON do not exceed on recorded
+traffic; long runs of digits, hex or UUIDs do. Media count by a stated constant, never by the length of their
 encoding. `token_counter=` on an adapter replaces all of this.
 """
 

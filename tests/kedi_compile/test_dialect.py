@@ -5,7 +5,7 @@ from dataclasses import FrozenInstanceError
 import pytest
 
 from kedi_compile import EntryKind, HistoryEntry, HistoryOrigin, ProtectedReason
-from kedi_compile.dialect import Dialect, MessageFacts, check_dialect
+from kedi_compile.dialect import Dialect, MessageFacts, native_messages
 from toy import Message, Subclassed, ToyDialect, says, user
 
 DIALECT: Dialect[Message] = ToyDialect()
@@ -64,14 +64,14 @@ def test_native_messages_are_handed_over_as_a_list() -> None:
     """The host's objects themselves are kept, in a list of its own."""
     messages = [user("a"), says("b"), Subclassed("user", "c")]
 
-    checked = check_dialect(DIALECT, tuple(messages))
+    checked = native_messages(DIALECT, tuple(messages))
 
     assert all(one is other for one, other in zip(checked, messages, strict=True))
-    assert check_dialect(DIALECT, messages) is not messages
+    assert native_messages(DIALECT, messages) is not messages
 
 
 @pytest.mark.parametrize(("stranger", "kind"), [({"role": "user"}, "dict"), ("text", "str"), (None, "NoneType")])
 def test_a_message_that_is_not_native_is_named(stranger: object, kind: str) -> None:
     """The error says which message is no message of the framework, and what it is."""
     with pytest.raises(TypeError, match=f"^Message 1 is a {kind}, not a native message of the toy adapter$"):
-        check_dialect(DIALECT, [user("a"), stranger])
+        native_messages(DIALECT, [user("a"), stranger])

@@ -200,7 +200,9 @@ def test_a_failing_dialect_is_a_processing_error() -> None:
     policy = HistoryPolicy(edit)
     run = RunSession(policy, Broken(), owner=policy)
 
-    with pytest.raises(HistoryProcessingError, match="The history could not be read or copied: unknown part") as caught:
+    with pytest.raises(
+        HistoryProcessingError, match=r"Processing the history failed with .*: unknown part; nothing was sent"
+    ) as caught:
         run.edit_sync([user(NOW)], INFO)
     assert isinstance(caught.value.__cause__, LookupError)
     assert run.state is RequestState.FAILED
@@ -216,7 +218,8 @@ def test_a_processor_that_could_free_nothing_is_warned_about() -> None:
 
     [warning] = caught
     assert str(warning.message) == (
-        "The history processor could free nothing: 1 closed groups are protected by signed_reasoning. Silence with "
+        "The history processor could free nothing: every closed group is protected (1 by signed_reasoning). "
+        "Allow whole old groups to go with reasoning_protection='open_cycle'. Silence with "
         "warnings.filterwarnings('ignore', category=HistoryProtectedWarning)"
     )
 

@@ -252,7 +252,7 @@ def test_a_system_prompt_protects_the_first_cycle() -> None:
     agent = Agent(script.model, system_prompt="Be brief.", capabilities=[adapter(keep(0))])
 
     first = run_through("run", agent, "one")
-    with pytest.warns(HistoryProtectedWarning, match="protected by system"):
+    with pytest.warns(HistoryProtectedWarning, match="1 by system"):
         second = run_through("run", agent, "two", message_history=first.all_messages)
     run_through("run", agent, "three", message_history=second.all_messages)
 

@@ -269,7 +269,7 @@ def test_serialised_dictionaries_are_not_native() -> None:
 
 def test_the_constructor_warns_once_when_a_processor_is_given() -> None:
     """Construction with a processor warns about cached prefixes; requests do not, nor does an adapter without one."""
-    with pytest.warns(HistoryPrefixWarning, match="may change earlier history") as caught:
+    with pytest.warns(HistoryPrefixWarning, match="may hit its prefix cache") as caught:
         built: PydanticAdapter[None] = PydanticAdapter(keep(1))
     agent = Agent(Script("done").model, capabilities=[built])
 

@@ -112,3 +112,33 @@ def test_a_text_that_is_no_utf8_cannot_be_sent(build: Any) -> None:
 
     assert flaw is not None
     assert flaw.rule == "unencodable_text"
+
+
+def _lying(name: str, value: object, *, on_part: bool = False) -> ModelMessage:
+    message = ModelRequest(parts=[m.UserPromptPart("hello")])
+    setattr(message.parts[0] if on_part else message, name, value)
+    return message
+
+
+class _Mine(ModelRequest):
+    """A message class of the caller's own."""
+
+
+@pytest.mark.parametrize(
+    ("message", "word"),
+    [
+        (_lying("kind", "response"), "kind"),
+        (_lying("part_kind", "system-prompt", on_part=True), "part_kind"),
+        (_lying("timestamp", object()), "timestamp"),
+        (_Mine(parts=[m.UserPromptPart("hello")]), "_Mine"),
+        (_lying("parts", None), "parts"),
+    ],
+    ids=["kind", "part kind", "timestamp", "subclass", "no parts"],
+)
+def test_a_text_that_is_not_what_it_says_is_refused(message: ModelMessage, word: str) -> None:
+    """What would be stored as something else, or could not be stored, is no bare text."""
+    flaw = text_flaw(message)
+
+    assert flaw is not None
+    assert flaw.rule == "fabricated_record"
+    assert word in flaw.detail

@@ -125,7 +125,7 @@ def test_a_streamed_request_is_checked_too() -> None:
                 pass
 
     asyncio.run(stream(validated))
-    with pytest.raises(HistoryProcessingValidationError, match="changed again"):
+    with pytest.raises(HistoryProcessingValidationError, match="is not what was validated"):
         asyncio.run(stream([NOW]))
     assert len(script.sent) == 1
 
@@ -153,7 +153,7 @@ def test_the_host_may_complete_the_current_request() -> None:
 @pytest.mark.parametrize("current", [asks("another"), ModelRequest(parts=[m.UserPromptPart("one more thing")])])
 def test_the_current_request_may_not_lose_what_was_validated(current: ModelRequest) -> None:
     """Replacing it by another request is refused."""
-    with pytest.raises(HistoryProcessingValidationError, match="current_request_altered"):
+    with pytest.raises(HistoryProcessingValidationError, match="changed_after_validation"):
         completed([*turns(1), NOW], [*turns(1), current], NOW.parts)
 
 

@@ -63,7 +63,7 @@ def test_an_index_out_of_range_raises(index: int) -> None:
         detached()[0][index]
 
 
-def test_copies_share_nothing_with_the_originals() -> None:
+def test_adoption_share_nothing_with_the_originals() -> None:
     """Changing a copy in place, however deep, leaves the caller's objects alone."""
     original = [user("q"), calls("c1"), answers("c1")]
     messages, _ = detached(original)

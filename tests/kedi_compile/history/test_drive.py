@@ -315,7 +315,7 @@ async def test_a_cancel_during_the_condition_skips_nothing() -> None:
 
 
 RECURSION = (
-    "A history processor called the adapter it belongs to; nothing was sent. Use an agent or model without this "
+    "A history callback called the adapter it belongs to; nothing was sent. Use an agent or model without this "
     "adapter, for example for a summary"
 )
 

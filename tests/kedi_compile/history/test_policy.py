@@ -42,7 +42,9 @@ def test_a_condition_without_a_processor_is_refused() -> None:
 )
 def test_what_is_not_callable_is_refused(options: dict[str, Any], name: str) -> None:
     """A callback is a reference to a function, not the result of calling it."""
-    with pytest.raises(HistoryConfigurationError, match=f"^`{name}` is .*; it must be callable or None"):
+    with pytest.raises(
+        HistoryConfigurationError, match=f"^`{name}` is .*; pass the function itself, not what it returned, or None"
+    ):
         HistoryPolicy(**options)
 
 

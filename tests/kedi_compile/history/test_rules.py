@@ -201,11 +201,17 @@ def error_of(edit: Edit, history: Sequence[Message] = HISTORY) -> HistoryProcess
         ),
         (
             order(0, 9, 10, 7, 8, 11),
-            "protected_moved: Group 4 (entries 9:11) moved past Group 3 (entries 7:9), which is protected",
+            (
+                "protected_moved: Group 4 (entries 9:11) moved past Group 3 (entries 7:9); "
+                "a group stays between its protected neighbours"
+            ),
         ),
         (
             without(5),
-            "unanswered_tool_call: Entry 4 keeps tool call 'c1' but its result, entry 5, is missing",
+            (
+                "unanswered_tool_call: Entry 4 keeps tool call 'c1' but not its result, entry 5; "
+                "keep the whole group or none of it"
+            ),
         ),
         (without(4), "orphan_tool_result: Entry 5 answers tool call 'c1', whose entry 4 is missing"),
         (

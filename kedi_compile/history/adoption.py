@@ -7,6 +7,7 @@ the rest of its group came back too: two equal texts are not the same message. E
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
@@ -16,7 +17,7 @@ from kedi_compile.history.revision import Revision
 
 MessageT = TypeVar("MessageT")
 
-_SEARCHED = 1_000_000
+_SEARCHED = 250_000
 """Positions times groups up to which the best match in order is searched; beyond, groups are taken as they come."""
 
 
@@ -60,15 +61,26 @@ class _Adoption(Generic[MessageT]):
                 self._adopt(position, span)
 
     def adopt_moved_groups(self) -> None:
-        """Adopt whole groups that stand elsewhere, those behind the entry before them first."""
-        starting_with: dict[bytes, list[Span]] = defaultdict(list)
+        """Adopt whole groups of copies that stand elsewhere, those behind the entry before them first."""
+        waiting: dict[tuple[bytes, ...], list[Span]] = defaultdict(list)
         for span in self._revision.spans:
-            starting_with[self._ours[span.start]].append(span)
+            if self._taken.isdisjoint(range(span.start, span.end)):
+                waiting[tuple(self._ours[span.start : span.end])].append(span)
+        sizes = {len(key) for key in waiting}
+        firsts = {key[0] for key in waiting}
         last = -1
         for position, known in enumerate(self.entries):
-            candidates = starting_with[self._theirs[position]] if known is None else []
-            any(self._adopt(position, span) for span in sorted(candidates, key=lambda span: span.start < last))
-            last = last if (entry := self.entries[position]) is None else entry
+            if known is None and self._theirs[position] in firsts:
+                keys = (tuple(self._theirs[position : position + size]) for size in sizes)
+                self._adopt_one(position, next((equal for key in keys if (equal := waiting.get(key))), []), last)
+            if (entry := self.entries[position]) is not None:
+                last = entry
+
+    def _adopt_one(self, position: int, equal: list[Span], last: int) -> None:
+        """Adopt the first of equal groups behind `last`, or else the first; they are ordered."""
+        if equal:
+            place = bisect_left(equal, last, key=lambda span: span.start)
+            self._adopt(position, equal.pop(place if place < len(equal) else 0))
 
     def _adopt(self, position: int, span: Span) -> bool:
         if not self._stands_at(position, span):
@@ -90,23 +102,24 @@ class _Adoption(Generic[MessageT]):
 
     def adopt_single_entries(self) -> None:
         """Adopt what is left: first what continues or leads up to an entry beside it, then the next equal one."""
+        for position in range(1, len(self.entries)):
+            if (before := self.entries[position - 1]) is not None:
+                self._adopt_entry(position, before + 1)
+        for position in range(len(self.entries) - 2, -1, -1):
+            if (behind := self.entries[position + 1]) is not None:
+                self._adopt_entry(position, behind - 1)
         waiting: dict[bytes, list[int]] = defaultdict(list)
-        for index in range(len(self._ours) - 1, -1, -1):
-            if index not in self._taken:
-                waiting[self._ours[index]].append(index)
-        for is_wanted in (self._continues, self._leads_up, _is_any):
-            for position, entry in enumerate(self.entries):
-                equal = waiting[self._theirs[position]] if entry is None else []
-                found = next((index for index in reversed(equal) if is_wanted(position, index)), None)
-                if found is not None:
-                    self.entries[position] = found
-                    equal.remove(found)
+        for entry in range(len(self._ours) - 1, -1, -1):
+            if entry not in self._taken:
+                waiting[self._ours[entry]].append(entry)
+        for position, known in enumerate(self.entries):
+            if known is None and (equal := waiting.get(self._theirs[position])):
+                self._adopt_entry(position, equal.pop())
 
-    def _continues(self, position: int, index: int) -> bool:
-        return position > 0 and self.entries[position - 1] == index - 1
-
-    def _leads_up(self, position: int, index: int) -> bool:
-        return position + 1 < len(self.entries) and self.entries[position + 1] == index + 1
+    def _adopt_entry(self, position: int, entry: int) -> None:
+        if self.entries[position] is None and 0 <= entry < len(self._ours) and self._may_be(position, entry):
+            self.entries[position] = entry
+            self._taken.add(entry)
 
     def release_lone_texts(self) -> None:
         """Let go of bare texts whose group did not come back whole."""
@@ -157,7 +170,3 @@ def _chosen(
 
 def _size(span: Span) -> int:
     return span.end - span.start
-
-
-def _is_any(_position: int, _index: int) -> bool:
-    return True

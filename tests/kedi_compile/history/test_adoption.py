@@ -40,7 +40,7 @@ def test_a_copy_of_the_current_request_is_it_although_it_was_said_before() -> No
     assert broken_by(history, fresh(2)) == []
 
 
-def test_copies_that_differ_in_bookkeeping_only_are_told_apart() -> None:
+def test_adoption_that_differ_in_bookkeeping_only_are_told_apart() -> None:
     """Two messages with one digest are matched by every field."""
     history = [user("go", stamp=1), says("done", stamp=2), user("go", stamp=3)]
 
