@@ -26,7 +26,7 @@ from kedi_compile.history.rules import RULES
 
 TEXT: Final = readme.README.read_text(encoding="utf-8")
 PROJECT: Final = tomllib.loads((readme.ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-ELSEWHERE: Final = {"empty_result", "not_native", "bound_reasoning"}
+ELSEWHERE: Final = {"empty_result", "not_native", "bound_reasoning", "changed_after_validation"}
 """Rules that are checked before or behind the others."""
 
 

@@ -68,12 +68,13 @@ def test_the_answer_and_both_bodies_are_kept(seen: Performance) -> None:
 
 
 def test_the_careless_slice_is_refused_before_transport(refused: Refusal) -> None:
-    """A slice by numbers breaks a tool exchange, drops signed reasoning and the system text, and is not sent."""
+    """A slice by numbers cuts a group, drops a thought and the system text, begins with an answer, and is not sent."""
     assert refused.error is not None
     assert [violation.rule for violation in refused.error.violations] == [
         "split_group",
         "protected_removed",
         "system_altered",
+        "turn_order",
     ]
     assert refused.sent == []
 

@@ -58,7 +58,7 @@ The edited history breaks 4 rules; nothing was sent
   replace the whole group
   protected_removed: Group 3 (entries 8:12) is missing, but is protected by
   signed_reasoning; it must stay
-  system_altered: Entry 0 holds system text and was left out
+  system_altered: Entry 0 holds system text and was left out; keep it as it is
   turn_order: The conversation would begin with returned message 0, of the
   assistant; a user's comes first
 
