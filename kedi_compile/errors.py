@@ -15,7 +15,7 @@ nothing of the package.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 
@@ -56,15 +56,18 @@ class HistoryProcessingError(KediError):
 class HistoryProcessingValidationError(HistoryProcessingError):
     """An edited history broke at least one rule, so nothing was sent.
 
-    `violations` lists every broken rule in the order the rules are checked; `rule` is the first one's name.
+    `violations` lists every broken rule in the order the rules are checked; `rule` is the first one's name. The text
+    shows the first few of each rule.
     """
 
     def __init__(self, violations: Iterable[Violation]) -> None:
         self.violations = tuple(violations)
-        lines = [f"  {violation}" for violation in self.violations]
-        count = len(lines)
-        head = f"The edited history breaks {count} rule{'s' if count != 1 else ''}; nothing was sent"
-        super().__init__("\n".join([head, *lines]))
+        assert self.violations  # an edit without violations is no error
+        by_rule: dict[str, list[Violation]] = {}
+        for violation in self.violations:
+            by_rule.setdefault(violation.rule, []).append(violation)
+        head = f"The edited history breaks {len(by_rule)} rule{'s' if len(by_rule) != 1 else ''}; nothing was sent"
+        super().__init__("\n".join([head, *(line for broken in by_rule.values() for line in _lines(broken))]))
 
     @property
     def rule(self) -> str:
@@ -74,6 +77,21 @@ class HistoryProcessingValidationError(HistoryProcessingError):
     def __reduce__(self) -> tuple[type[HistoryProcessingValidationError], tuple[tuple[Violation, ...]]]:
         # The default would hand the finished message to `__init__`, so an error could not cross a process.
         return type(self), (self.violations,)
+
+
+def _lines(broken: list[Violation]) -> list[str]:
+    lines = [f"  {violation}" for violation in broken[:SHOWN]]
+    return [*lines, f"  {broken[0].rule}: and {len(broken) - SHOWN} more"] if len(broken) > SHOWN else lines
+
+
+def entries_text(entries: Sequence[int]) -> str:
+    """Name entries in a message, the first few of many; the attributes of a violation hold all."""
+    listed = ", ".join(map(str, entries[:SHOWN])) + (", …" if len(entries) > SHOWN else "")
+    return f"entr{'y' if len(entries) == 1 else 'ies'} {listed}"
+
+
+SHOWN = 5
+"""How many of many a message lists."""
 
 
 class HistoryProcessingWarning(UserWarning):

@@ -19,6 +19,7 @@ from kedi_compile.errors import (
     HistoryProtectedWarning,
     KediError,
     Violation,
+    entries_text,
 )
 from kedi_compile.history.context import RequestInfo
 from kedi_compile.history.continuation import Continuation
@@ -144,9 +145,8 @@ class RunSession(Generic[MessageT]):
             HistoryProcessingValidationError: one of them binds reasoning that the edit left behind a change.
         """
         if staged.bound and self._policy.binding_for(model_names) is not None:
-            listed = ", ".join(map(str, staged.bound))
             detail = (
-                f"Entries {listed} hold reasoning that {' or '.join(model_names)} binds to the unedited history; keep "
+                f"Reasoning in {entries_text(staged.bound)} is bound to the unedited history by {model_names[0]}; keep "
                 "what stands before them, drop their groups, or use bound_reasoning='strip'"
             )
             raise HistoryProcessingValidationError([Violation("bound_reasoning", detail, entries=staged.bound)])

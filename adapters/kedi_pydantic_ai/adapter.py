@@ -36,11 +36,13 @@ from kedi_compile import (
 )
 from kedi_compile.history.context import RequestInfo
 from kedi_compile.history.flow import Staged
+from kedi_compile.history.lifecycle import RequestState
 from kedi_compile.history.origins import OriginLedger
 from kedi_compile.history.policy import HistoryPolicy
 from kedi_compile.history.reasoning import BoundReasoning, ReasoningProtection
 from kedi_compile.session import RunSession
 from kedi_pydantic_ai import lists
+from kedi_pydantic_ai.boundary import run_marks, shift
 from kedi_pydantic_ai.continuation import serving_models, without_old_state
 from kedi_pydantic_ai.dialect import PydanticDialect
 from kedi_pydantic_ai.usage import reported_tokens
@@ -141,7 +143,7 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         """Let one request step run, and note its answer or take its edit back."""
         if not self.is_active:
             return await handler(request_context)
-        self._step = step = _Step()
+        self._step = step = _Step(run_marks(handler))
         try:
             response = await handler(request_context)
         except (ModelRetry, SkipModelRequest):
@@ -213,12 +215,13 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
             request.model_settings = without_old_state(request.model_settings, request.model)
 
     def _note_answer(self, ctx: RunContext[AgentDepsT], response: ModelResponse) -> None:
-        if self._step.info is not None:
+        if self._step.info is not None and self._session.state is not RequestState.FAILED:
             self._session.observe(list(ctx.messages), response, reported_tokens(response), self._step.info)
 
     def _take_back(self) -> None:
-        if self._step.written is not None:
-            self._step.written.undo()
+        if (written := self._step.written) is not None:
+            written.undo()
+            shift(self._step.marks, written.removed)
             self._step.written = None
         self._session.undo()
 
@@ -244,7 +247,8 @@ def _unwrapped(capability: AbstractCapability[Any]) -> AbstractCapability[Any]:
 class _Step:
     """What one request step has done so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, marks: Any = None) -> None:
+        self.marks = marks
         self.info: RequestInfo | None = None
         self.staged: Staged[ModelMessage] | None = None
         self.snapshot: tuple[ModelRequestPart | ModelResponsePart, ...] = ()

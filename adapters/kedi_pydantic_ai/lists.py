@@ -26,6 +26,11 @@ class Written:
         """Whether the host has put a response behind the edited messages."""
         return any(isinstance(message, ModelResponse) for message in self.history[len(self.new) :])
 
+    @property
+    def removed(self) -> int:
+        """How many messages fewer the edit left; negative if it added some."""
+        return len(self.old) - len(self.new)
+
     def undo(self) -> None:
         """Put the old messages back in place of the edited ones; what the host added since stays behind them.
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from kedi_compile.errors import Violation
+from kedi_compile.errors import Violation, entries_text
 from kedi_compile.history.proposal import Proposal
 from kedi_compile.history.reasoning import BoundReasoning
 
@@ -59,7 +59,7 @@ def _refusal(proposal: Proposal[MessageT], entries: list[int]) -> list[Violation
         return []
     groups = tuple(sorted({proposal.group_of[entry] for entry in entries}))
     detail = (
-        f"Entries {', '.join(map(str, entries))} hold reasoning bound to the messages before it, and the list changes "
+        f"Reasoning in {entries_text(entries)} is bound to the messages before it, and the list changes "
         f"at position {proposal.first_change}; keep everything before them, drop their groups, or use "
         "bound_reasoning='strip' for closed groups"
     )

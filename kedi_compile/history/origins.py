@@ -23,6 +23,10 @@ class OriginLedger:
     def __init__(self) -> None:
         self._records: dict[int, tuple[weakref.ref[Any], tuple[HistoryOrigin, ...]]] = {}
 
+    def __reduce__(self) -> tuple[type[OriginLedger], tuple[()]]:
+        """Copy and pickle as an empty ledger: origins live with the objects of one process."""
+        return type(self), ()
+
     def __bool__(self) -> bool:
         """Whether anything is known about any object."""
         return bool(self._records)

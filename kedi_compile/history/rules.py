@@ -8,12 +8,12 @@ and `not_native` come before any of these and are in `proposal.py`; `bound_reaso
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
 from kedi_compile.dialect import ProtectedReason, Role
-from kedi_compile.errors import Violation
+from kedi_compile.errors import Violation, entries_text
 from kedi_compile.history.groups import Span
 from kedi_compile.history.proposal import Item, Kept, Proposal
 
@@ -28,9 +28,6 @@ _KEPT_ORDER = "protected groups keep their order"
 _KEPT_BETWEEN = "a group stays between its protected neighbours"
 _KEPT_WHOLE = "keep the whole group or none of it"
 
-_SHOWN = 5
-"""How many indices a message lists; the violation's attributes hold all."""
-
 
 def split_group(proposal: AnyProposal) -> Iterator[Violation]:
     """A group comes back whole and in one piece, or not at all."""
@@ -40,7 +37,7 @@ def split_group(proposal: AnyProposal) -> Iterator[Violation]:
         if len(missing) == len(members):
             continue
         if missing:
-            detail = f"{_name(index, span)} came back without {_entries(missing)}; keep or replace the whole group"
+            detail = f"{_name(index, span)} came back without {entries_text(missing)}; keep or replace the whole group"
             yield Violation("split_group", detail, (index,), tuple(missing))
             continue
         places = sorted(place for entry in members for place in proposal.positions[entry][:1])
@@ -267,11 +264,6 @@ def _places(proposal: AnyProposal, item: AnyItem) -> tuple[tuple[int, ...], tupl
 
 def _name(index: int, span: Span) -> str:
     return f"Group {index} (entries {span.start}:{span.end})"
-
-
-def _entries(indices: Sequence[int]) -> str:
-    listed = ", ".join(map(str, indices[:_SHOWN])) + (", …" if len(indices) > _SHOWN else "")
-    return f"entr{'y' if len(indices) == 1 else 'ies'} {listed}"
 
 
 def _reasons(span: Span) -> str:

@@ -85,3 +85,12 @@ def test_a_violation_blames_nothing_by_default() -> None:
 
     assert (violation.groups, violation.entries, violation.tool_call_id) == ((), (), None)
     assert str(violation) == "blank_text: Returned message 0 is new and empty"
+
+
+def test_a_long_list_of_violations_is_shown_in_part() -> None:
+    """The text shows the first five of each rule and counts the rest; the attribute holds all."""
+    error = HistoryProcessingValidationError(Violation("split_group", f"Group {number}") for number in range(2_000))
+
+    assert len(error.violations) == 2_000
+    assert str(error).splitlines()[-2:] == ["  split_group: Group 4", "  split_group: and 1995 more"]
+    assert str(error).startswith("The edited history breaks 1 rule; nothing was sent\n")

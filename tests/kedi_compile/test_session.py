@@ -286,7 +286,7 @@ def test_an_attempt_at_a_model_that_binds_reasoning_is_refused() -> None:
     with pytest.raises(HistoryProcessingValidationError) as caught:
         run.check_binding(outcome, BINDING)
     assert [(v.rule, v.entries) for v in caught.value.violations] == [("bound_reasoning", (3,))]
-    assert "Entries 3 hold reasoning that claude-opus-5-5 binds to the unedited history" in str(caught.value)
+    assert "Reasoning in entry 3 is bound to the unedited history by claude-opus-5-5" in str(caught.value)
 
 
 def test_an_attempt_at_a_model_that_does_not_bind_passes() -> None:

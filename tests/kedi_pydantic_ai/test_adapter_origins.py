@@ -110,7 +110,7 @@ def test_imported_history_has_no_origins() -> None:
 
 
 @pytest.mark.parametrize("transport", ["deepcopy", "json"])
-def test_adoption_of_a_conversation_have_no_origins(transport: str) -> None:
+def test_copies_of_a_conversation_have_no_origins(transport: str) -> None:
     """A copied or restored history is foreign: lineage is never guessed."""
     seen: list[list[Origins]] = []
     agent: AnyAgent = Agent(Script("done").model, capabilities=[adapter(noting(seen, all_origins))])

@@ -13,12 +13,11 @@ from pydantic_ai.messages import ModelMessage
 
 from bodies import APIS, Api
 from edits import INFO, refusals, session, share
-from histories import Scene, permitted_plans, scenes
+from histories import Scene, scenes
 from kedi_compile import HistoryProcessingValidationError
 from kedi_compile.history.flow import Staged, Unchanged
-from mutations import CHANGES
 from permitted import is_permitted, is_plainly_permitted
-from processors import Mutating
+from processors import Mutating, mutating
 
 EVERY_API = pytest.mark.parametrize("api", APIS.values(), ids=APIS)
 pytestmark = pytest.mark.filterwarnings("ignore::kedi_compile.HistoryProtectedWarning")
@@ -43,7 +42,7 @@ def test_a_mutated_list_is_refused_or_permitted(api: Api, data: st.DataObject) -
     """What the rules accept brute force permits and the provider takes; what is plainly permitted they accept."""
     scene = data.draw(scenes(api.provider_name))
     protection = data.draw(st.sampled_from(["always", "open_cycle"]))
-    processor = Mutating(data.draw(permitted_plans(scene, protection)), data.draw(CHANGES))
+    processor = data.draw(mutating(scene, protection))
     before = copy.deepcopy(scene.messages)
 
     sent = _accepted(scene, processor, protection)

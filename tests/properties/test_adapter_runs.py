@@ -19,9 +19,8 @@ from agents import Script, adapter, calls, lines, says
 from edits import share
 from histories import Plan, Scene, Text, carried_out, permitted_plans, scenes
 from kedi_compile import HistoryProcessingValidationError, HistoryProcessorCallback
-from mutations import CHANGES
 from permitted import is_permitted, is_plainly_permitted
-from processors import Mutating
+from processors import mutating
 
 pytestmark = pytest.mark.filterwarnings("ignore::kedi_compile.HistoryProtectedWarning")
 
@@ -98,7 +97,7 @@ def test_a_permitted_edit_is_sent_and_kept(edited: tuple[Scene, Plan]) -> None:
 @given(scene=SCENES, data=st.data())
 def test_a_mutated_list_is_sent_only_if_it_is_permitted(scene: Scene, data: st.DataObject) -> None:
     """A refused edit sends nothing; an accepted one sends what the callback returned."""
-    processor = Mutating(data.draw(permitted_plans(scene)), data.draw(CHANGES))
+    processor = data.draw(mutating(scene))
     run = Run(scene, processor)
     before = copy.deepcopy(scene.messages)
 

@@ -274,15 +274,52 @@ def permitted_plans(draw: st.DrawFn, scene: Scene, protection: str = "always") -
     return flat(groups)
 
 
+@st.composite
+def wild_plans(draw: st.DrawFn, scene: Scene) -> Plan:
+    """Draw an edit by whole groups that respects nothing, one or two steps away from the history.
+
+    A step lets two groups change places, leaves one out, puts any text anywhere, or turns two entries round.
+    """
+    groups: list[Block | Text | int] = list(scene.blocks)
+    for step in draw(st.lists(st.sampled_from(_STEPS), min_size=1, max_size=2)):
+        step(groups, draw(st.integers(0, 12)), draw(st.integers(0, 12)))
+    return flat(groups)
+
+
+def _exchange(groups: list[Block | Text | int], at: int, to: int) -> None:
+    at, to = at % len(groups), to % len(groups)
+    groups[at], groups[to] = groups[to], groups[at]
+
+
+def _leave_out(groups: list[Block | Text | int], at: int, _: int) -> None:
+    if len(groups) > 1:
+        del groups[at % len(groups)]
+
+
+def _say(groups: list[Block | Text | int], at: int, to: int) -> None:
+    text = ("summary", " \n", "\ud800")[to % 3]
+    groups.insert(at % (len(groups) + 1), Text("assistant" if to % 4 == 0 else "user", text))
+
+
+def _turn_round(groups: list[Block | Text | int], at: int, to: int) -> None:
+    entries: list[Block | Text | int] = [item for item in flat(groups) if not isinstance(item, Text)]
+    place = to % len(entries)
+    entries[place : place + 2] = entries[place : place + 2][::-1]
+    groups[:] = entries
+
+
+_STEPS = (_exchange, _leave_out, _say, _turn_round)
+
+
 def _some_of(blocks: Sequence[Block]) -> st.SearchStrategy[list[Block]]:
     return st.lists(st.booleans(), min_size=len(blocks), max_size=len(blocks)).map(
         lambda kept: [block for block, keep in zip(blocks, kept, strict=True) if keep]
     )
 
 
-def flat(groups: Sequence[Block | Text]) -> Plan:
+def flat(groups: Sequence[Block | Text | int]) -> Plan:
     """Write blocks out as their entries."""
-    return tuple(item for group in groups for item in ([group] if isinstance(group, Text) else group.entries))
+    return tuple(item for group in groups for item in (group.entries if isinstance(group, Block) else [group]))
 
 
 def carried_out(plan: Plan, ctx: Context) -> list[ModelMessage]:

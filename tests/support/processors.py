@@ -3,10 +3,11 @@
 import copy
 from collections.abc import Sequence
 
+from hypothesis import strategies as st
 from pydantic_ai.messages import ModelMessage
 
-from histories import Context, Plan, carried_out
-from mutations import Change, mutated
+from histories import Context, Plan, Scene, carried_out, permitted_plans, wild_plans
+from mutations import CHANGES, Change, mutated
 from permitted import Returned
 
 
@@ -25,3 +26,9 @@ class Mutating:
         handed_out = {id(message): index for index, message in enumerate(ctx.messages)}
         self.returned = [Returned(handed_out.get(id(message)), message) for message in out]
         return out
+
+
+def mutating(scene: Scene, protection: str = "always") -> st.SearchStrategy[Mutating]:
+    """Draw a permitted edit with one to three changes inside, or a wild one as it is."""
+    permitted = st.builds(Mutating, permitted_plans(scene, protection), CHANGES)
+    return permitted | st.builds(Mutating, wild_plans(scene), st.just([]))

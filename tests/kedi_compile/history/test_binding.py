@@ -61,7 +61,7 @@ def test_refuse_names_the_entries() -> None:
 
     assert [(v.rule, v.groups, v.entries) for v in binding.violations] == [("bound_reasoning", (1, 3), (3, 7))]
     assert binding.violations[0].detail == (
-        "Entries 3, 7 hold reasoning bound to the messages before it, and the list changes at position 0; keep "
+        "Reasoning in entries 3, 7 is bound to the messages before it, and the list changes at position 0; keep "
         "everything before them, drop their groups, or use bound_reasoning='strip' for closed groups"
     )
 

@@ -2,6 +2,7 @@
 
 import copy
 import gc
+import pickle
 from collections.abc import Callable, Sequence
 
 from kedi_compile import HistoryOrigin
@@ -158,3 +159,15 @@ def test_runs_of_one_adapter_may_share_origins() -> None:
     first.observe(messages, response, None, INFO)
 
     assert origins_of(second, [*messages, response, user("next")])[2] == ["user", "assistant"]
+
+
+def test_a_ledger_copies_and_pickles_as_an_empty_one() -> None:
+    """Origins live with the objects of one process; what holds a ledger can still be sent to another."""
+    message = user("hello")
+    ledger = OriginLedger()
+    ledger.record(message, (HistoryOrigin("user", "run"),))
+
+    copies = [copy.deepcopy(ledger), pickle.loads(pickle.dumps(ledger))]  # noqa: S301  # our own bytes
+
+    assert [bool(one) for one in copies] == [False, False]
+    assert ledger
