@@ -45,7 +45,7 @@ from harbour import (
     thought_over,
     thoughtful,
 )
-from kedi_compile import HistoryProcessingValidationError, HistoryProcessorState, HistoryProtectedWarning
+from kedi_compile import HistoryProcessingValidationError, HistoryProcessorState
 from recording import Provider, Recall
 from spoken import spoken
 
