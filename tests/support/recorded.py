@@ -18,7 +18,7 @@ from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelRe
 from wire.reading import Body, mapping_of, mappings_of, text_of
 
 FOLDER = os.environ.get("KEDI_RECORDED_CORPUS")
-WITHOUT = "KEDI_RECORDED_CORPUS is not set: it names a folder of recorded provider traffic that is not part of this"
+WITHOUT = "KEDI_RECORDED_CORPUS is not set; it names a folder of recorded provider traffic, which is not kept here"
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
