@@ -24,16 +24,14 @@ Ignore = Callable[[type], frozenset[str]]
 
 _FORMAT = 2
 """The pieces of a digest begin with a tag: M plain data, O the class of an object, F its scalar fields, S a set, T a
-time, C a class, G a global, R how `copy` rebuilds it, B a cycle, X what cannot be read, or a container's type."""
+time, C a class, G a global, R how `copy` rebuilds it, B a cycle, H another digest, X what cannot be read, or a
+container's type."""
 
 _DEPTH = 100
 """Nesting up to which a payload is taken for plain data; deeper ones are walked."""
 
-_WIDEST = 5_000_000
-"""Values on one level up to which a payload is taken for plain data."""
-
-_LARGEST = 300_000
-"""Pieces beyond which a message counts as unreadable."""
+_WIDEST = 100_000
+"""Values on one level up to which a payload is taken for plain data; beyond, it may share itself over and over."""
 
 _CONTAINERS = frozenset({list, tuple, dict})
 _SCALARS = frozenset({type(None), bool, int, float, str, bytes})
@@ -52,14 +50,12 @@ def digest(value: object, *, ignore: Ignore = ignore_nothing) -> bytes:
     """Return the 32-byte digest of `value`.
 
     `ignore` names, for the class of a record, the fields that are bookkeeping and not content. A value that is too
-    deep or too tangled to be walked counts as unreadable.
+    deep to be walked counts as unreadable.
     """
-    writer = _Writer(ignore)
     try:
-        writer.write(value)
-    except (RecursionError, _TooLargeError):
-        writer.put(b"X", str(next(_strangers)).encode())
-    return hashlib.sha256(b"".join(writer.pieces)).digest()
+        return _Digester(ignore).digest(value)
+    except RecursionError:
+        return hashlib.sha256(b"X" + str(next(_strangers)).encode()).digest()
 
 
 def combine(digests: Iterable[bytes]) -> bytes:
@@ -67,34 +63,46 @@ def combine(digests: Iterable[bytes]) -> bytes:
     return hashlib.sha256(b"".join(digests)).digest()
 
 
-class _TooLargeError(Exception):
-    """More values than any real payload has: objects that share themselves over and over."""
-
-
-class _Writer:
-    """Writes one value in pieces."""
+class _Digester:
+    """Digests one value from the digests of what it holds, each object once."""
 
     def __init__(self, ignore: Ignore) -> None:
-        self.pieces: list[bytes] = []
         self._ignore = ignore
+        self._pieces: list[bytes] = []
         self._open: dict[int, int] = {}  # what is being written further up, by `id()`: a cycle comes back to it
+        self._known: dict[int, tuple[object, bytes]] = {}  # holds the objects, so that no `id()` is used twice
+
+    def digest(self, value: Any) -> bytes:
+        """Return the digest of a value of any kind."""
+        outer, self._pieces = self._pieces, []
+        self.write(value)
+        pieces, self._pieces = self._pieces, outer
+        return hashlib.sha256(b"".join(pieces)).digest()
 
     def put(self, tag: bytes, data: bytes) -> None:
         """Write one piece, so that no two sequences of pieces read alike."""
-        self.pieces += (tag + pack(">Q", len(data)), data)
+        self._pieces += (tag + pack(">Q", len(data)), data)
 
     def write(self, value: Any) -> None:
-        """Write a value of any kind."""
+        """Write plain data as it is, and the digest of anything else."""
         if _is_plain(value):
             self.put(b"M", marshal.dumps(value, _FORMAT))
         elif (depth := self._open.get(id(value))) is not None:
             self.put(b"B", str(depth).encode())
         else:
-            self._open[id(value)] = len(self._open)
-            self._container(value) if type(value) in _CONTAINERS else self._object(value)
-            del self._open[id(value)]
-        if len(self.pieces) > _LARGEST:
-            raise _TooLargeError
+            self.put(b"H", self._digest_once(value))
+
+    def _digest_once(self, value: Any) -> bytes:
+        if (known := self._known.get(id(value))) is not None:
+            return known[1]
+        self._open[id(value)] = len(self._open)
+        outer, self._pieces = self._pieces, []
+        self._container(value) if type(value) in _CONTAINERS else self._object(value)
+        pieces, self._pieces = self._pieces, outer
+        del self._open[id(value)]
+        found = hashlib.sha256(b"".join(pieces)).digest()
+        self._known[id(value)] = (value, found)
+        return found
 
     def _container(self, value: Any) -> None:
         self.put(type(value).__name__.encode(), str(len(value)).encode())
@@ -109,8 +117,8 @@ class _Writer:
         elif isinstance(value, type):
             self.put(b"C", f"{value.__module__}.{value.__qualname__}".encode())
         elif isinstance(value, (set, frozenset)):
-            self.put(b"S", b"".join(sorted(digest(item, ignore=self._ignore) for item in value)))
-        elif type(getattr(value, "__dict__", None)) is dict and not _has_more(cls):
+            self.put(b"S", b"".join(sorted(map(self.digest, value))))
+        elif not _has_more(cls) and type(getattr(value, "__dict__", None)) is dict:
             self._fields(record_state(value), self._ignore(cls))
         else:
             self._state(copy_state(value))

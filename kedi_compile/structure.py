@@ -291,8 +291,9 @@ def copy_state(value: Any) -> str | list[Any] | None:
         return None
     if isinstance(state, str):
         return state
-    head, iterators = state[:3], state[3:5]
-    return [*head, *(item and list(item) for item in iterators)]
+    filled: list[Any] = [*state, None, None, None]
+    rebuild, arguments, held, items, pairs = filled[:5]
+    return [rebuild, arguments, held or None, list(items or ()), list(pairs or ())]
 
 
 def _never(_left: object, _right: object, _pairs: Pairs) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, NoReturn, TypeVar
 
-from kedi_compile.dialect import TextFlaw
+from kedi_compile.dialect import Dialect, TextFlaw
 from kedi_compile.errors import HistoryProcessingValidationError, Violation
 from kedi_compile.history.adoption import adopt_copies
 from kedi_compile.history.detached import DetachedMessages
@@ -136,8 +136,7 @@ def _untouched(handed_out: DetachedMessages[MessageT], revision: Revision[Messag
     """`ctx.messages` itself came back: only copies that were made can have been changed."""
     made = set(handed_out.touched().values())
     for index, original in enumerate(revision.messages):
-        altered = index in made and not revision.dialect.same(original, handed_out[index])
-        yield Kept(index, altered=altered)
+        yield Kept(index, altered=index in made and _is_altered(original, handed_out[index], revision.dialect))
 
 
 def _match(
@@ -153,5 +152,14 @@ def _match(
         if entry is None:
             items.append(Added(message, dialect.text_flaw(message)))
         else:
-            items.append(Kept(entry, altered=not dialect.same(originals[entry], message)))
+            items.append(Kept(entry, altered=_is_altered(originals[entry], message, dialect)))
     return items
+
+
+def _is_altered(original: MessageT, returned: MessageT, dialect: Dialect[MessageT]) -> bool:
+    """Whether a returned message is no longer what it was.
+
+    A payload of which not even two fresh copies are the same cannot tell; then nothing is held against the callback,
+    since what is kept is sent and stored as the host's own object anyway.
+    """
+    return not dialect.same(original, returned) and dialect.same(original, dialect.clone(original))

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from kedi_compile import HistoryProcessingValidationError
+from kedi_compile.history.flow import Unchanged
 from kedi_compile.history.proposal import Added, Kept, Proposal
-from toy import NOW, Context, Message, calls, loop, propose, says, talk, user
+from toy import NOW, Context, Message, Result, calls, loop, propose, run_edit, says, talk, user
 
 HISTORY = [*loop("c1"), *talk("a"), user(NOW)]
 
@@ -202,3 +203,23 @@ def test_a_history_cut_at_its_end_is_no_noop() -> None:
 def test_a_kept_entry_compares_by_its_facts() -> None:
     """Items are values."""
     assert propose(HISTORY, lambda ctx: ctx.messages).items[0] == Kept(0, altered=False)
+
+
+class _Unlike:
+    """A payload of which no two copies are the same."""
+
+    def __deepcopy__(self, memo: object) -> "_Unlike":
+        return _Unlike()
+
+    def __reduce_ex__(self, protocol: object) -> str:
+        raise TypeError
+
+
+@pytest.mark.parametrize("payload", [_Unlike(), {object()}, ValueError("x")], ids=["unlike", "set", "exception"])
+def test_a_payload_that_cannot_be_compared_is_not_held_against_the_callback(payload: object) -> None:
+    """Whatever a copy of it looks like, an untouched history is a no-op, also after its version was read."""
+    history = [user("q"), calls("c1"), Message("tool", results=[Result("c1", payload)]), says("a"), user("now")]
+
+    outcome = run_edit(history, lambda ctx: list(ctx.messages), condition=lambda state: bool(state.history_version))
+
+    assert isinstance(outcome, Unchanged)
