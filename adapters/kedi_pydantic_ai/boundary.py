@@ -12,9 +12,10 @@ from typing import Any
 
 def run_marks(handler: Any) -> Any:
     """Return the object that holds a run's marks, given the host's own request handler, or None."""
-    names = getattr(getattr(handler, "__code__", None), "co_freevars", ())
-    cells = dict(zip(names, getattr(handler, "__closure__", None) or (), strict=False))
-    return getattr(cells["ctx"].cell_contents, "deps", None) if "ctx" in cells else None
+    names: tuple[str, ...] = getattr(getattr(handler, "__code__", None), "co_freevars", ())
+    cells: tuple[Any, ...] = getattr(handler, "__closure__", None) or ()
+    cell = next((cell for name, cell in zip(names, cells, strict=False) if name == "ctx"), None)
+    return None if cell is None else getattr(cell.cell_contents, "deps", None)
 
 
 def shift(marks: Any, by: int) -> None:
