@@ -146,6 +146,10 @@ class Dialect(Protocol[MessageT]):
         """Tell whether two messages agree in type and every field, all the way down."""
         ...
 
+    def name(self, message: MessageT) -> str | None:
+        """Return the name the host keeps with this message for good, or None if it has none."""
+        ...
+
     def carriers(self, message: MessageT) -> Sequence[object]:
         """Return the objects that carry its lineage: those that stay the same while the host keeps the content."""
         ...

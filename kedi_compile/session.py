@@ -8,9 +8,9 @@ History specification, Callback Contract and Persistence and Continuation.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Generic, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
 
 from kedi_compile.dialect import Dialect, ProtectedReason
 from kedi_compile.errors import (
@@ -24,14 +24,39 @@ from kedi_compile.errors import (
 from kedi_compile.history.context import RequestInfo
 from kedi_compile.history.continuation import Continuation
 from kedi_compile.history.drive import drive, drive_sync
-from kedi_compile.history.flow import Flow, Outcome, Staged, Unchanged, process
+from kedi_compile.history.flow import Flow, Outcome, Skipped, Staged, Unchanged, process
 from kedi_compile.history.lifecycle import Lifecycle, RequestState
 from kedi_compile.history.origins import OriginLedger
 from kedi_compile.history.policy import HistoryPolicy
 from kedi_compile.history.revision import Revision, RunKnowledge
-from kedi_compile.history.usage import UsageMeter
+from kedi_compile.history.usage import UsageCheckpoint, UsageMeter
 
 MessageT = TypeVar("MessageT")
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """What a session takes over from the one before, where a host keeps plain values between requests."""
+
+    generation: int = 0
+    usage: UsageCheckpoint | None = None
+    asks_usage: bool = False
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return it as plain values that any store can hold."""
+        usage = self.usage and {
+            "tokens": self.usage.tokens,
+            "digest": self.usage.digest.hex(),
+            "length": self.usage.length,
+        }
+        return {"generation": self.generation, "usage": usage, "asks_usage": self.asks_usage}
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Carried:
+        """Read back what `to_plain` returned; what is missing is as in a new run."""
+        known = plain.get("usage")
+        usage = UsageCheckpoint(known["tokens"], bytes.fromhex(known["digest"]), known["length"]) if known else None
+        return cls(int(plain.get("generation", 0)), usage, bool(plain.get("asks_usage", False)))
 
 
 class RunSession(Generic[MessageT]):
@@ -48,7 +73,9 @@ class RunSession(Generic[MessageT]):
         *,
         owner: object,
         origins: OriginLedger | None = None,
+        carried: Carried | None = None,
     ) -> None:
+        carried = carried or Carried()
         self._policy = policy
         self._dialect = dialect
         self._owner = owner
@@ -57,9 +84,9 @@ class RunSession(Generic[MessageT]):
             dialect, self._origins, policy.token_counter, policy.reasoning_protection
         )
         self._lifecycle = Lifecycle()
-        self._continuation = Continuation()
+        self._continuation = Continuation(carried.generation)
         self._before_edit: Continuation | None = None
-        self._usage: UsageMeter[MessageT] = UsageMeter()
+        self._usage: UsageMeter[MessageT] = UsageMeter(carried.usage, is_asked=carried.asks_usage)
         self._may_warn = True
 
     @property
@@ -71,6 +98,11 @@ class RunSession(Generic[MessageT]):
     def continuation(self) -> Continuation:
         """The generation, with a staged rewrite counted."""
         return self._continuation
+
+    @property
+    def carried(self) -> Carried:
+        """What a next session of the same conversation takes over, once the request was answered."""
+        return Carried(self._continuation.generation, self._usage.checkpoint, self._usage.is_asked)
 
     async def edit(
         self, messages: Sequence[MessageT], info: RequestInfo, reread: Callable[[], Sequence[MessageT]] | None = None
@@ -94,6 +126,15 @@ class RunSession(Generic[MessageT]):
         with _FailOnError(self):
             flow = self._begin(messages, info, reread)
             return self._settle(drive_sync(flow, self._owner))
+
+    def reuse(self, outcome: Outcome[MessageT]) -> None:
+        """Take over the outcome of an earlier attempt at the same request, instead of `edit`."""
+        self._next_request()
+        self._lifecycle.move(RequestState.INSPECTED)
+        if not isinstance(outcome, Skipped):
+            self._lifecycle.move(RequestState.EDITING)
+        self._lifecycle.move(_REACHED[type(outcome)])
+        self._settle(outcome)
 
     def _begin(
         self, messages: Sequence[MessageT], info: RequestInfo, reread: Callable[[], Sequence[MessageT]] | None
@@ -199,6 +240,13 @@ _WAYS_OUT = {
 
 def _ways_out(reasons: Sequence[ProtectedReason]) -> str:
     return "".join(_WAYS_OUT[reason] for reason in reasons if reason in _WAYS_OUT)
+
+
+_REACHED: dict[type, RequestState] = {
+    Skipped: RequestState.SKIPPED,
+    Unchanged: RequestState.UNCHANGED,
+    Staged: RequestState.STAGED,
+}
 
 
 class _FailOnError:

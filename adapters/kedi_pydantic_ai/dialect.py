@@ -83,6 +83,9 @@ class PydanticDialect:
             return False
         return all(structure.same(mine[name], theirs[name]) for name in mine if name != "usage")
 
+    def name(self, message: ModelMessage) -> None:
+        """Return None: the host's messages have no names of their own."""
+
     def carriers(self, message: ModelMessage) -> Sequence[ModelRequestPart | ModelResponsePart]:
         """Return its parts: the host merges and rebuilds messages, but keeps the parts."""
         return message.parts

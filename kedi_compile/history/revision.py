@@ -33,17 +33,24 @@ class GroupNames:
         self._known: dict[int, tuple[object, list[str]]] = {}
         self._numbers = count(1)
 
-    def assign(self, groups: Sequence[Sequence[object]]) -> list[str]:
-        """Return one id for each group, given its messages; forgets groups that are gone."""
+    def assign(self, groups: Sequence[Sequence[object]], host_names: Sequence[str | None]) -> list[str]:
+        """Return one id for each group, given its messages and the name the host has for its first one, if any.
+
+        Groups that are gone are forgotten.
+        """
         names: dict[str, None] = {}
-        for messages in groups:
-            known = (name for message in messages for name in self._names(message) if name not in names)
-            names[next(known, None) or f"g{next(self._numbers)}"] = None
+        for messages, host_name in zip(groups, host_names, strict=True):
+            offered = [f"g-{host_name}"] if host_name else []
+            known = (name for message in messages for name in self._names(message))
+            names[next((name for name in (*offered, *known) if name not in names), None) or self._new()] = None
         self._known = {}
         for name, messages in zip(names, groups, strict=True):
             for message in messages:
                 self._known.setdefault(id(message), (message, []))[1].append(name)
         return list(names)
+
+    def _new(self) -> str:
+        return f"g{next(self._numbers)}"
 
     def _names(self, message: object) -> list[str]:
         return self._known[id(message)][1] if id(message) in self._known else []
@@ -123,7 +130,8 @@ class Revision(Generic[MessageT]):
     @cached_property
     def groups(self) -> tuple[HistoryGroup, ...]:
         """The groups, which partition the messages in order."""
-        names = self._run.names.assign([self.messages[span.start : span.end] for span in self.spans])
+        groups = [self.messages[span.start : span.end] for span in self.spans]
+        names = self._run.names.assign(groups, [self.dialect.name(messages[0]) for messages in groups])
         return tuple(
             HistoryGroup(name, span.start, span.end, span.closed, span.reasons, self._origins_of(span.start, span.end))
             for name, span in zip(names, self.spans, strict=True)

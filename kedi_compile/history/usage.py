@@ -28,23 +28,23 @@ class UsageCheckpoint:
 
 
 class UsageMeter(Generic[MessageT]):
-    """The usage checkpoint of one run."""
+    """The usage checkpoint of one run, and whether a callback has asked for it."""
 
-    def __init__(self) -> None:
-        self._checkpoint: UsageCheckpoint | None = None
-        self._is_asked = False
+    def __init__(self, checkpoint: UsageCheckpoint | None = None, *, is_asked: bool = False) -> None:
+        self.checkpoint = checkpoint
+        self.is_asked = is_asked
 
     def bind(self, tokens: int | None, measured: Callable[[], Revision[MessageT]]) -> None:
         """Bind `tokens` to the `measured` history, which ends with the response; forget an older measurement."""
-        self._checkpoint = None
-        if tokens is not None and self._is_asked:
+        self.checkpoint = None
+        if tokens is not None and self.is_asked:
             revision = measured()
-            self._checkpoint = UsageCheckpoint(tokens, combine(revision.digests), len(revision.messages))
+            self.checkpoint = UsageCheckpoint(tokens, combine(revision.digests), len(revision.messages))
 
     def measure(self, revision: Revision[MessageT]) -> int | None:
         """Return the measured tokens of `revision`, or None where the checkpoint says nothing about it."""
-        self._is_asked = True
-        known = self._checkpoint
+        self.is_asked = True
+        known = self.checkpoint
         if known is None or len(revision.messages) < known.length:
             return None
         if not all(fact.results for fact in revision.facts[known.length :]):

@@ -138,6 +138,9 @@ class ToyDialect:
     def same(self, message: Message, other: Message) -> bool:
         return structure.same(message, other)
 
+    def name(self, message: Message) -> None:
+        """The toy's messages have no names."""
+
     def carriers(self, message: Message) -> tuple[Message]:
         return (message,)
 
