@@ -29,6 +29,7 @@ ROOMS: dict[str, set[str]] = {
     "__init__": {"errors", "dialect", "history"},
     "demo": {"__init__", "errors", "history", "kedi_pydantic_ai"},
     "cli": {"__init__", "demo"},
+    "kedi_langchain": {"__init__", "structure", "canonical", "dialect", "history", "session"},
     "kedi_pydantic_ai": {"__init__", "structure", "canonical", "dialect", "history", "session"},
 }
 """Room -> the rooms of the package it may import. The root's public names count as `__init__`."""
@@ -38,6 +39,7 @@ LIBRARIES: dict[str, set[str]] = {
     "history": {"anyio"},
     "demo": {"pydantic_ai", "anthropic", "httpx2", "rich"},
     "cli": {"typer", "rich"},
+    "kedi_langchain": {"langchain", "langchain_core", "langgraph", "orjson"},
     "kedi_pydantic_ai": {"pydantic_ai", "orjson"},
 }
 """Room -> the libraries it may import beside the standard library."""
@@ -50,7 +52,7 @@ NAMES_ONLY = {("structure", "uuid")}
 
 FRAMEWORK_FREE = ("errors", "structure", "canonical", "dialect", "history", "session", "__init__")
 FOLDERS = ("kedi_compile", "adapters", "tests", "examples", "benchmarks")
-PACKAGES = ("kedi_compile", "kedi_pydantic_ai")
+PACKAGES = ("kedi_compile", "kedi_langchain", "kedi_pydantic_ai")
 
 
 def room_of(path: Path) -> str:

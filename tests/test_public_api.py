@@ -6,6 +6,7 @@ from dataclasses import fields
 import pytest
 
 import kedi_compile
+import kedi_langchain
 import kedi_pydantic_ai
 
 CORE = [
@@ -28,6 +29,7 @@ CORE = [
     "Violation",
 ]
 PYDANTIC_AI = ["PydanticAdapter", "PydanticDialect"]
+LANGCHAIN = ["LangChainAdapter", "LangChainDialect"]
 
 
 def test_the_core_exports_exactly_these_names() -> None:
@@ -36,8 +38,9 @@ def test_the_core_exports_exactly_these_names() -> None:
 
 
 def test_the_adapter_exports_exactly_these_names() -> None:
-    """`kedi_pydantic_ai` has these public names, in order."""
+    """`kedi_pydantic_ai` and `kedi_langchain` have these public names, in order."""
     assert kedi_pydantic_ai.__all__ == PYDANTIC_AI
+    assert kedi_langchain.__all__ == LANGCHAIN
 
 
 @pytest.mark.parametrize("name", CORE)

@@ -1,0 +1,15 @@
+"""Safe history editing for LangChain and LangGraph: wrap a chat model, or add a middleware to an agent.
+
+Needs the extra `kedi-compile[langchain]`.
+"""
+
+from importlib.util import find_spec
+
+if find_spec("langchain") is None:  # pragma: no cover  # the wheel check installs the core alone
+    msg = "kedi_langchain needs LangChain; install it with: pip install 'kedi-compile[langchain]'"
+    raise ImportError(msg)
+
+from kedi_langchain.adapter import LangChainAdapter
+from kedi_langchain.dialect import LangChainDialect
+
+__all__ = ["LangChainAdapter", "LangChainDialect"]

@@ -1,0 +1,169 @@
+"""`LangChainAdapter`: safe history editing for chat models, agents and graphs.
+
+It knows the ways in and decides nothing: what may be edited is judged by `kedi_compile.session`. Chat models and what
+is composed of them are in `wrapped.py` and `runnable.py`, agents in `middleware.py`, nodes of raw graphs in
+`graph.py`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, TypeVar, cast
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage
+from langchain_core.runnables import Runnable
+from langchain_core.runnables.config import var_child_runnable_config
+
+from kedi_compile import (
+    HistoryPrefixWarning,
+    HistoryProcessingWarning,
+    HistoryProcessorCallback,
+    HistoryProcessorCondition,
+)
+from kedi_compile.history.origins import OriginLedger
+from kedi_compile.history.policy import HistoryPolicy
+from kedi_compile.history.reasoning import BoundReasoning, ReasoningProtection
+from kedi_compile.session import Carried, RunSession
+from kedi_langchain.dialect import LangChainDialect
+from kedi_langchain.editing import EditedRequest, request_info
+from kedi_langchain.graph import Update, edits_of_node, model_node
+from kedi_langchain.middleware import HistoryMiddleware
+from kedi_langchain.runnable import rebuild, refuse_wrapped, share_outcome, shared_outcome
+from kedi_langchain.wrapped import editing_class
+
+RunnableT = TypeVar("RunnableT", bound=Runnable[Any, Any])
+_DIALECT = LangChainDialect()
+
+
+class LangChainAdapter:
+    """Edit message history before every model request, in whole groups, proved before transport.
+
+    `wrap` makes a chat model, or a runnable that ends in one, edit each of its requests; `middleware` does it for
+    `create_agent`, and `model_node` for a node of a raw graph, where the edit replaces the durable history together
+    with the answer. One adapter may serve any number of models and concurrent runs.
+
+    Args:
+        history_processor: Called with a `HistoryProcessorContext`, returns the edited history; sync (runs in a
+            worker thread on async paths, inline on sync ones) or async. None leaves requests alone.
+        history_processor_condition: Called with a `HistoryProcessorState` before each request, returns exactly True
+            or False; sync or async.
+        token_counter: Counts the tokens of one message, in place of the built-in estimate.
+        reasoning_protection: `"always"` protects groups with signed reasoning for good; `"open_cycle"` only while
+            they are current or unfinished.
+        bound_reasoning: What an edit before prefix-bound reasoning does, on any model: `"refuse"` or `"strip"`.
+            None refuses on the models known to bind and does nothing on others.
+
+    Raises:
+        HistoryConfigurationError: an option can never work.
+
+    Source: History specification, User-Defined History Processing.
+    """
+
+    capabilities: ClassVar[frozenset[str]] = frozenset({"history_processing"})
+    """What this adapter can do, by the specification's names."""
+
+    def __init__(
+        self,
+        history_processor: HistoryProcessorCallback[BaseMessage] | None = None,
+        history_processor_condition: HistoryProcessorCondition | None = None,
+        *,
+        token_counter: Callable[[BaseMessage], int] | None = None,
+        reasoning_protection: ReasoningProtection = "always",
+        bound_reasoning: BoundReasoning | None = None,
+    ) -> None:
+        self._policy: HistoryPolicy[BaseMessage] = HistoryPolicy(
+            history_processor, history_processor_condition, token_counter, reasoning_protection, bound_reasoning
+        )
+        self._origins = OriginLedger()
+        self._warned = False
+        if history_processor is not None:
+            _warn_about_prefix()
+
+    @property
+    def is_active(self) -> bool:
+        """Whether this adapter has a processor to run."""
+        return self._policy.processor is not None
+
+    def wrap(self, runnable: RunnableT) -> RunnableT:
+        """Return `runnable` with every chat model in it editing its history; the given one is left alone.
+
+        A wrapped chat model keeps its type, so tools, structured output and provider checks work as before.
+
+        Raises:
+            HistoryConfigurationError: there is no chat model in sight, or one is wrapped already.
+        """
+        return cast("RunnableT", rebuild(runnable, self._wrap_model)) if self.is_active else runnable
+
+    def middleware(self) -> HistoryMiddleware:
+        """Return the middleware for `create_agent(middleware=[...])`; put it last, next to the model."""
+        return HistoryMiddleware(self._policy, self._new_session)
+
+    def model_node(self, model: Runnable[Any, Any], *, key: str = "messages") -> Runnable[Mapping[str, Any], Update]:
+        """Return a graph node that calls `model` over `state[key]` and keeps an edit together with the answer.
+
+        Raises:
+            HistoryConfigurationError: there is no chat model in sight, or it is wrapped already.
+        """
+        return model_node(self.wrap(model), key)
+
+    def edit_request(
+        self, messages: Sequence[BaseMessage], model: BaseChatModel, arguments: dict[str, Any]
+    ) -> EditedRequest:
+        """Edit one request of a wrapped model on a synchronous path."""
+        request = self._request(messages, model, arguments)
+        known = shared_outcome(messages)
+        return self._noted(request.edit() if known is None else request.reuse(known))
+
+    async def aedit_request(
+        self, messages: Sequence[BaseMessage], model: BaseChatModel, arguments: dict[str, Any]
+    ) -> EditedRequest:
+        """Edit one request of a wrapped model on an asynchronous path."""
+        request = self._request(messages, model, arguments)
+        known = shared_outcome(messages)
+        return self._noted(await request.aedit() if known is None else request.reuse(known))
+
+    def _request(
+        self, messages: Sequence[BaseMessage], model: BaseChatModel, arguments: dict[str, Any]
+    ) -> EditedRequest:
+        return EditedRequest(self._new_session(Carried()), request_info(model), tuple(messages), model, arguments)
+
+    def _wrap_model(self, model: BaseChatModel) -> BaseChatModel:
+        refuse_wrapped(model)
+        wrapped = model.model_copy()
+        wrapped.__class__ = editing_class(type(model), self)
+        return wrapped
+
+    def _new_session(self, carried: Carried) -> RunSession[BaseMessage]:
+        return RunSession(self._policy, _DIALECT, owner=self, origins=self._origins, carried=carried)
+
+    def _noted(self, request: EditedRequest) -> EditedRequest:
+        """Keep the outcome for later attempts and for the node around; warn once where a graph does not keep it."""
+        share_outcome(request.shown, request.outcome)
+        if (edits := edits_of_node.get()) is not None:
+            edits.append(request)
+        elif request.is_rewritten and _is_in_graph() and not self._warned:
+            self._warned = True
+            warnings.warn(
+                "A wrapped model edits each request of this graph, but not its durable history; use `.middleware()` "
+                "for `create_agent`, `.model_node()` for a node. Silence with "
+                "warnings.filterwarnings('ignore', category=HistoryProcessingWarning)",
+                HistoryProcessingWarning,
+                stacklevel=2,
+            )
+        return request
+
+
+def _is_in_graph() -> bool:
+    config = var_child_runnable_config.get()
+    return "langgraph_node" in ((config or {}).get("metadata") or {})
+
+
+def _warn_about_prefix() -> None:
+    warnings.warn(
+        "Edits may alter messages a provider has cached, so fewer requests may hit its prefix cache. Silence with "
+        "warnings.filterwarnings('ignore', category=HistoryPrefixWarning)",
+        HistoryPrefixWarning,
+        stacklevel=3,
+    )

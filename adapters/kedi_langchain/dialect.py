@@ -1,0 +1,114 @@
+"""LangChain's messages as the core sees them: one message is one entry.
+
+The facts are in `facts.py`, new texts in `texts.py`, token numbers in `tokens.py`; this file puts them together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from langchain_core.messages import BaseMessage
+
+from kedi_compile import HistoryOrigin, structure
+from kedi_compile.canonical import digest
+from kedi_compile.dialect import MessageFacts, TextFlaw, TextRole
+from kedi_langchain import texts
+from kedi_langchain.blocks import REASONING
+from kedi_langchain.facts import is_history, message_facts, message_origins
+from kedi_langchain.tokens import estimate
+
+_BOOKKEEPING: Final = frozenset({"id", "usage_metadata", "response_metadata", "type", "tool_call_chunks"})
+"""Fields the host stamps or fills in, or that say how a message came; they are not what a model reads."""
+
+_REASONING_KWARGS: Final = frozenset({"reasoning", "reasoning_content", "reasoning_details"})
+
+
+class LangChainDialect:
+    """How the core reads and builds LangChain messages."""
+
+    adapter_shortname = "langchain"
+    merges_requests = False
+
+    def is_native(self, message: object) -> bool:
+        """Tell whether `message` is a history message; an order to the graph, like `RemoveMessage`, is none."""
+        return is_history(message)
+
+    def describe(self, message: BaseMessage) -> MessageFacts:
+        """Read the facts off one message."""
+        return message_facts(message)
+
+    def estimate(self, message: BaseMessage) -> int:
+        """Estimate its tokens from above."""
+        return estimate(message)
+
+    def digest(self, message: BaseMessage) -> bytes:
+        """Return the digest of its content; ids, usage and response metadata do not count."""
+        fields = {name: value for name, value in vars(message).items() if name not in _BOOKKEEPING}
+        return digest((_kind(message), fields))
+
+    def fingerprint(self, message: BaseMessage) -> bytes:
+        """Return the digest of every field."""
+        return digest((type(message).__name__, dict(vars(message))))
+
+    def clone(self, message: BaseMessage) -> BaseMessage:
+        """Return a detached copy."""
+        return structure.clone(message)
+
+    def same(self, message: BaseMessage, other: BaseMessage) -> bool:
+        """Tell whether two messages agree in type and every field; which of them were given does not count."""
+        return type(message) is type(other) and structure.same(vars(message), vars(other))
+
+    def name(self, message: BaseMessage) -> str | None:
+        """Return the message's id, which graphs keep with it for good."""
+        return message.id
+
+    def carriers(self, message: BaseMessage) -> tuple[BaseMessage]:
+        """Return the message itself."""
+        return (message,)
+
+    def origins(
+        self, message: BaseMessage, run_id: str | None, location: str | None
+    ) -> list[tuple[object, tuple[HistoryOrigin, ...]]]:
+        """List what the run knows about a message it made."""
+        return [(message, message_origins(message, run_id, location))]
+
+    def text_message(self, text: str, role: TextRole) -> BaseMessage:
+        """Build a message that holds only `text`."""
+        return texts.text_message(text, role)
+
+    def text_flaw(self, message: BaseMessage) -> TextFlaw | None:
+        """Say why `message` is more or less than a bare text of the user or the assistant."""
+        return texts.text_flaw(message)
+
+    def without_reasoning(self, message: BaseMessage) -> BaseMessage | None:
+        """Return a copy without reasoning; ids that pair with it go too, so that each block stands alone."""
+        kwargs = {name: value for name, value in message.additional_kwargs.items() if name not in _REASONING_KWARGS}
+        content = _bare(message.content)
+        if not content and not getattr(message, "tool_calls", None):
+            return None
+        return message.model_copy(update={"content": content, "additional_kwargs": kwargs})
+
+
+def _kind(message: BaseMessage) -> str:
+    """The message's kind; a chunk says the same as the whole message."""
+    return message.type.removesuffix("MessageChunk").lower()
+
+
+def _bare(content: str | list[Any]) -> str | list[Any]:
+    if isinstance(content, str):
+        return content
+    return [_without_id(block) for block in content if not _is_reasoning(block)]
+
+
+def _is_reasoning(block: object) -> bool:
+    if not isinstance(block, Mapping):
+        return False
+    inner = block.get("value") if block.get("type") == "non_standard" else block
+    return isinstance(inner, Mapping) and inner.get("type") in REASONING
+
+
+def _without_id(block: Any) -> Any:
+    if isinstance(block, Mapping) and block.get("type") in ("text", "function_call") and "id" in block:
+        return {name: value for name, value in block.items() if name != "id"}
+    return block

@@ -1,0 +1,33 @@
+"""What a LangGraph thread remembers of its edits between model calls: plain values in private middleware state.
+
+One dictionary under one key, so that checkpointers of any kind carry it and a caller can neither see nor inject it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, NotRequired
+
+from langchain.agents.middleware import AgentState
+from langchain.agents.middleware.types import PrivateStateAttr
+
+from kedi_compile.session import Carried
+
+KEY: Final = "kedi_history"
+
+
+class HistoryState(AgentState[Any]):
+    """The agent's state with what the middleware remembers."""
+
+    kedi_history: NotRequired[Annotated[dict[str, Any], PrivateStateAttr]]
+
+
+def remembered(state: Mapping[str, Any]) -> tuple[Carried, int]:
+    """Return what the thread carries, and the 1-based index of its last request in this run (0 before the first)."""
+    plain = state.get(KEY) or {}
+    return Carried.from_plain(plain), int(plain.get("request_index", 0))
+
+
+def to_remember(carried: Carried, request_index: int) -> dict[str, Any]:
+    """Return the private state to write."""
+    return {**carried.to_plain(), "request_index": request_index}

@@ -1,0 +1,51 @@
+"""New text messages: how one is built, and what makes a message a callback added more or less than a bare text.
+
+The rule: a new message holds plain, non-blank text that can be written as UTF-8, of the user or the assistant; every
+other field belongs to the host or a provider. Source: History specification, Atomic Groups.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+
+from kedi_compile.dialect import TextFlaw, TextRole
+
+_BARE_FIELDS: Final = frozenset({"content", "type", "example"})
+
+
+def text_message(text: str, role: TextRole) -> BaseMessage:
+    """Build a message that holds only `text`."""
+    return HumanMessage(text) if role == "user" else AIMessage(text)
+
+
+def text_flaw(message: BaseMessage) -> TextFlaw | None:
+    """Say why `message` is more or less than a bare text, or None if it is one."""
+    if isinstance(message, SystemMessage):
+        return TextFlaw("system_altered", "holds system text; system entries are not the callback's to add")
+    if type(message) not in (HumanMessage, AIMessage):
+        return _fabricated(f"is a {type(message).__name__}; a new message is a HumanMessage or an AIMessage")
+    if not isinstance(message.content, str):
+        return _fabricated("holds content that is no str; a new message may hold text only")
+    if used := [name for name, value in vars(message).items() if name not in _BARE_FIELDS and _is_set(value)]:
+        return _fabricated(f"sets {', '.join(used)}; build it with `ctx.text_message`")
+    return _text_flaw(message.content)
+
+
+def _fabricated(detail: str) -> TextFlaw:
+    return TextFlaw("fabricated_record", detail)
+
+
+def _is_set(value: Any) -> bool:
+    return value is not None and value not in ({}, [], "")
+
+
+def _text_flaw(text: str) -> TextFlaw | None:
+    if not text.strip():
+        return TextFlaw("blank_text", "its text is empty or only white space; say something or leave it out")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        return TextFlaw("unencodable_text", f"its text cannot be written as UTF-8: {error.reason}")
+    return None
