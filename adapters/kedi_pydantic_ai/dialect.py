@@ -32,16 +32,18 @@ _BOOKKEEPING: Final[dict[type, frozenset[str]]] = {
 }
 """Fields the host stamps or fills in; they are not what a model reads. Measured on 2.68."""
 
-
-def _bookkeeping(cls: type) -> frozenset[str]:
-    """The fields to leave out of a digest: only of the host's own classes, never of a tool's payload."""
-    if (known := _BOOKKEEPING.get(cls)) is not None:
-        return known
-    return _STAMPED if cls.__module__ == ModelRequest.__module__ else frozenset()
+_NUMBERS: Final = frozenset({"usage"})
+"""Fields the host loads back in other number types."""
 
 
-def _number_types(cls: type) -> frozenset[str]:
-    return frozenset({"usage"}) if cls is ModelResponse else frozenset()
+def _content(message: ModelMessage, left_out: frozenset[str], left_out_of_parts: frozenset[str]) -> list[object]:
+    """The message as plain values where it is plain, which digests in one pass."""
+    fields = {name: value for name, value in vars(message).items() if name not in left_out and name != "parts"}
+    parts = [
+        (type(part).__name__, {name: value for name, value in vars(part).items() if name not in left_out_of_parts})
+        for part in message.parts
+    ]
+    return [fields, parts]
 
 
 class PydanticDialect:
@@ -64,11 +66,11 @@ class PydanticDialect:
 
     def digest(self, message: ModelMessage) -> bytes:
         """Return the digest of its content; run ids, timestamps and recorded instructions do not count."""
-        return digest(message, ignore=_bookkeeping)
+        return digest(_content(message, _BOOKKEEPING.get(type(message), _STAMPED), _STAMPED))
 
     def fingerprint(self, message: ModelMessage) -> bytes:
         """Return the digest of every field but the usage, which the host loads back in other number types."""
-        return digest(message, ignore=_number_types)
+        return digest([type(message).__name__, _content(message, _NUMBERS, frozenset())])
 
     def clone(self, message: ModelMessage) -> ModelMessage:
         """Return a detached copy."""
