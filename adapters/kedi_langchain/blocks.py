@@ -42,18 +42,29 @@ REASONING: Final = frozenset({"thinking", "redacted_thinking", "reasoning", "rea
 CALL_BLOCKS: Final = frozenset({"tool_use", "tool_call", "tool_call_chunk", "function_call", "input_json_delta"})
 """Block types that repeat what `tool_calls` holds."""
 
+_CALLS: Final = frozenset({"tool_use", "tool_call", "function_call"})
+
+_FILE_HOLDERS: Final = ("extras", "file", "source")
+"""Where a block keeps the handle of an uploaded file, beside its own fields."""
+
 FIELDS: Final[dict[str, Reasons]] = {
     "signature": SIGNED,
     "thought_signature": SIGNED,
     "encrypted_content": SIGNED,
     "file_id": PROVIDER,
+    "file_uri": PROVIDER,
     "caller": PROVIDER,
     "toolset_name": PROVIDER,
     "citations": PROVIDER,
 }
 """Fields of a block, or of its `extras`, that a provider wants back; an empty value is no record."""
 
-EXTRA_FIELDS: Final[dict[str, Reasons]] = {
+EXTRA__CALLS: Final = frozenset({"tool_use", "tool_call", "function_call"})
+
+_FILE_HOLDERS: Final = ("extras", "file", "source")
+"""Where a block keeps the handle of an uploaded file, beside its own fields."""
+
+FIELDS: Final[dict[str, Reasons]] = {
     "reasoning": SIGNED,
     "reasoning_content": SIGNED,
     "reasoning_details": SIGNED,
@@ -63,7 +74,12 @@ EXTRA_FIELDS: Final[dict[str, Reasons]] = {
 }
 """Keys of `additional_kwargs` that a provider wants back."""
 
-METADATA_FIELDS: Final[dict[str, Reasons]] = {"container": PROVIDER}
+METADATA__CALLS: Final = frozenset({"tool_use", "tool_call", "function_call"})
+
+_FILE_HOLDERS: Final = ("extras", "file", "source")
+"""Where a block keeps the handle of an uploaded file, beside its own fields."""
+
+FIELDS: Final[dict[str, Reasons]] = {"container": PROVIDER}
 """Keys of `response_metadata` that a provider wants back."""
 
 UNFINISHED_VALUES: Final = frozenset({"incomplete", "pause_turn"})
@@ -91,17 +107,22 @@ def block_reasons(block: Mapping[str, Any]) -> Reasons:
         reasons |= SIGNED
     if kind == "compaction":
         return reasons
-    extras = block.get("extras")
     inner = block.get("reasoning_content")
-    for source in (block, extras, inner):
+    for source in (block, inner, *map(block.get, _FILE_HOLDERS)):
         if isinstance(source, Mapping):
             reasons |= field_reasons(source, FIELDS)
-    return reasons
+    return reasons | PROVIDER if block.get("source_type") == "id" else reasons
 
 
 def field_reasons(source: Mapping[str, Any], table: Mapping[str, Reasons]) -> Reasons:
     """Return what the non-empty fields of `source` protect."""
     return NOTHING.union(*(reasons for name, reasons in table.items() if source.get(name)))
+
+
+def call_id(block: Mapping[str, Any]) -> str | None:
+    """Return the id of the tool call a content block opens, or None; `tool_calls` may not hold it too."""
+    found = block.get("call_id") or block.get("id")
+    return found if block.get("type") in _CALLS and isinstance(found, str) else None
 
 
 def is_bound(block: Mapping[str, Any]) -> bool:

@@ -18,10 +18,18 @@ from kedi_langchain.blocks import REASONING
 from kedi_langchain.facts import is_history, message_facts, message_origins
 from kedi_langchain.tokens import estimate
 
-_BOOKKEEPING: Final = frozenset({"id", "usage_metadata", "response_metadata", "type", "tool_call_chunks"})
+_BOOKKEEPING: Final = frozenset(
+    {"id", "usage_metadata", "response_metadata", "type", "tool_call_chunks", "chunk_position"}
+)
 """Fields the host stamps or fills in, or that say how a message came; they are not what a model reads."""
 
-_REASONING_KWARGS: Final = frozenset({"reasoning", "reasoning_content", "reasoning_details"})
+_REASONING_KWARGS: Final = frozenset(
+    {"reasoning", "reasoning_content", "reasoning_details", "__openai_function_call_ids__"}
+)
+"""Extra fields that are reasoning, or that pair a part with it."""
+
+_PAIRED: Final = frozenset({"text", "refusal", "function_call", "custom_tool_call"})
+"""Block types whose `id` pairs with reasoning; that of others is the call's own."""
 
 
 class LangChainDialect:
@@ -44,12 +52,12 @@ class LangChainDialect:
 
     def digest(self, message: BaseMessage) -> bytes:
         """Return the digest of its content; ids, usage and response metadata do not count."""
-        fields = {name: value for name, value in vars(message).items() if name not in _BOOKKEEPING}
+        fields = {name: value for name, value in _fields(message).items() if name not in _BOOKKEEPING}
         return digest((_kind(message), fields))
 
     def fingerprint(self, message: BaseMessage) -> bytes:
         """Return the digest of every field."""
-        return digest((type(message).__name__, dict(vars(message))))
+        return digest((type(message).__name__, _fields(message)))
 
     def clone(self, message: BaseMessage) -> BaseMessage:
         """Return a detached copy."""
@@ -57,7 +65,7 @@ class LangChainDialect:
 
     def same(self, message: BaseMessage, other: BaseMessage) -> bool:
         """Tell whether two messages agree in type and every field; which of them were given does not count."""
-        return type(message) is type(other) and structure.same(vars(message), vars(other))
+        return type(message) is type(other) and structure.same(_fields(message), _fields(other))
 
     def name(self, message: BaseMessage) -> str | None:
         """Return the message's id, which graphs keep with it for good."""
@@ -85,9 +93,18 @@ class LangChainDialect:
         """Return a copy without reasoning; ids that pair with it go too, so that each block stands alone."""
         kwargs = {name: value for name, value in message.additional_kwargs.items() if name not in _REASONING_KWARGS}
         content = _bare(message.content)
-        if not content and not getattr(message, "tool_calls", None):
+        calls = [*getattr(message, "tool_calls", []), *getattr(message, "invalid_tool_calls", [])]
+        if not content and not calls:
             return None
-        return message.model_copy(update={"content": content, "additional_kwargs": kwargs})
+        item = str(message.id or "").startswith("msg_")  # an older form keeps the answer's item id here
+        return message.model_copy(
+            update={"content": content, "additional_kwargs": kwargs, **({"id": None} if item else {})}
+        )
+
+
+def _fields(message: BaseMessage) -> dict[str, Any]:
+    """All a message holds, extra attributes too."""
+    return {**vars(message), **(message.__pydantic_extra__ or {})}
 
 
 def _kind(message: BaseMessage) -> str:
@@ -109,6 +126,9 @@ def _is_reasoning(block: object) -> bool:
 
 
 def _without_id(block: Any) -> Any:
-    if isinstance(block, Mapping) and block.get("type") in ("text", "function_call") and "id" in block:
-        return {name: value for name, value in block.items() if name != "id"}
-    return block
+    if not isinstance(block, Mapping):
+        return block
+    bare = {name: value for name, value in block.items() if name != "id" or block.get("type") not in _PAIRED}
+    if isinstance(extras := bare.get("extras"), Mapping) and "item_id" in extras:
+        bare["extras"] = {name: value for name, value in extras.items() if name != "item_id"}
+    return bare

@@ -30,6 +30,7 @@ from kedi_langchain.blocks import (
     UNFINISHED_VALUES,
     Reasons,
     block_reasons,
+    call_id,
     content_blocks,
     field_reasons,
     is_bound,
@@ -124,6 +125,7 @@ def _calls(message: BaseMessage) -> list[str]:
     if not isinstance(message, AIMessage):
         return []
     calls = [call["id"] for call in message.tool_calls] + [call["id"] for call in message.invalid_tool_calls]
+    calls += [call for call in map(call_id, content_blocks(message.content)) if call not in calls]
     legacy = message.additional_kwargs.get("function_call")
     if not calls and isinstance(legacy, dict) and legacy.get("name"):
         calls.append(_legacy_id(legacy["name"]))

@@ -12,7 +12,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 
 from kedi_compile.dialect import TextFlaw, TextRole
 
-_BARE_FIELDS: Final = frozenset({"content", "type", "example"})
+_BARE_FIELDS: Final = frozenset({"content", "example"})
+_TYPES: Final[dict[type, str]] = {HumanMessage: "human", AIMessage: "ai"}
 
 
 def text_message(text: str, role: TextRole) -> BaseMessage:
@@ -24,11 +25,14 @@ def text_flaw(message: BaseMessage) -> TextFlaw | None:
     """Say why `message` is more or less than a bare text, or None if it is one."""
     if isinstance(message, SystemMessage):
         return TextFlaw("system_altered", "holds system text; system entries are not the callback's to add")
-    if type(message) not in (HumanMessage, AIMessage):
+    if type(message) not in _TYPES:
         return _fabricated(f"is a {type(message).__name__}; a new message is a HumanMessage or an AIMessage")
     if not isinstance(message.content, str):
         return _fabricated("holds content that is no str; a new message may hold text only")
-    if used := [name for name, value in vars(message).items() if name not in _BARE_FIELDS and _is_set(value)]:
+    fields = {**vars(message), **(message.__pydantic_extra__ or {})}
+    if fields.pop("type") != _TYPES[type(message)]:
+        return _fabricated("sets type; build it with `ctx.text_message`")
+    if used := [name for name, value in fields.items() if name not in _BARE_FIELDS and _is_set(value)]:
         return _fabricated(f"sets {', '.join(used)}; build it with `ctx.text_message`")
     return _text_flaw(message.content)
 
