@@ -59,12 +59,7 @@ FIELDS: Final[dict[str, Reasons]] = {
 }
 """Fields of a block, or of its `extras`, that a provider wants back; an empty value is no record."""
 
-EXTRA__CALLS: Final = frozenset({"tool_use", "tool_call", "function_call"})
-
-_FILE_HOLDERS: Final = ("extras", "file", "source")
-"""Where a block keeps the handle of an uploaded file, beside its own fields."""
-
-FIELDS: Final[dict[str, Reasons]] = {
+EXTRA_FIELDS: Final[dict[str, Reasons]] = {
     "reasoning": SIGNED,
     "reasoning_content": SIGNED,
     "reasoning_details": SIGNED,
@@ -74,12 +69,7 @@ FIELDS: Final[dict[str, Reasons]] = {
 }
 """Keys of `additional_kwargs` that a provider wants back."""
 
-METADATA__CALLS: Final = frozenset({"tool_use", "tool_call", "function_call"})
-
-_FILE_HOLDERS: Final = ("extras", "file", "source")
-"""Where a block keeps the handle of an uploaded file, beside its own fields."""
-
-FIELDS: Final[dict[str, Reasons]] = {"container": PROVIDER}
+METADATA_FIELDS: Final[dict[str, Reasons]] = {"container": PROVIDER}
 """Keys of `response_metadata` that a provider wants back."""
 
 UNFINISHED_VALUES: Final = frozenset({"incomplete", "pause_turn"})
