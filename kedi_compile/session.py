@@ -41,6 +41,7 @@ class Carried:
     generation: int = 0
     usage: UsageCheckpoint | None = None
     asks_usage: bool = False
+    may_warn: bool = True
 
     def to_plain(self) -> dict[str, Any]:
         """Return it as plain values that any store can hold."""
@@ -49,14 +50,24 @@ class Carried:
             "digest": self.usage.digest.hex(),
             "length": self.usage.length,
         }
-        return {"generation": self.generation, "usage": usage, "asks_usage": self.asks_usage}
+        return {
+            "generation": self.generation,
+            "usage": usage,
+            "asks_usage": self.asks_usage,
+            "may_warn": self.may_warn,
+        }
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Carried:
         """Read back what `to_plain` returned; what is missing is as in a new run."""
         known = plain.get("usage")
         usage = UsageCheckpoint(known["tokens"], bytes.fromhex(known["digest"]), known["length"]) if known else None
-        return cls(int(plain.get("generation", 0)), usage, bool(plain.get("asks_usage", False)))
+        return cls(
+            int(plain.get("generation", 0)),
+            usage,
+            bool(plain.get("asks_usage", False)),
+            bool(plain.get("may_warn", True)),
+        )
 
 
 class RunSession(Generic[MessageT]):
@@ -87,7 +98,7 @@ class RunSession(Generic[MessageT]):
         self._continuation = Continuation(carried.generation)
         self._before_edit: Continuation | None = None
         self._usage: UsageMeter[MessageT] = UsageMeter(carried.usage, is_asked=carried.asks_usage)
-        self._may_warn = True
+        self._may_warn = carried.may_warn
 
     @property
     def state(self) -> RequestState:
@@ -102,7 +113,7 @@ class RunSession(Generic[MessageT]):
     @property
     def carried(self) -> Carried:
         """What a next session of the same conversation takes over, once the request was answered."""
-        return Carried(self._continuation.generation, self._usage.checkpoint, self._usage.is_asked)
+        return Carried(self._continuation.generation, self._usage.checkpoint, self._usage.is_asked, self._may_warn)
 
     async def edit(
         self, messages: Sequence[MessageT], info: RequestInfo, reread: Callable[[], Sequence[MessageT]] | None = None

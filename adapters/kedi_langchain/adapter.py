@@ -31,7 +31,7 @@ from kedi_langchain.editing import EditedRequest, request_info
 from kedi_langchain.graph import Update, edits_of_node, model_node
 from kedi_langchain.middleware import HistoryMiddleware
 from kedi_langchain.runnable import rebuild, refuse_wrapped, share_outcome, shared_outcome
-from kedi_langchain.wrapped import editing_class
+from kedi_langchain.wrapped import EditingModel, editing_class
 
 RunnableT = TypeVar("RunnableT", bound=Runnable[Any, Any])
 _DIALECT = LangChainDialect()
@@ -128,6 +128,14 @@ class LangChainAdapter:
         self, messages: Sequence[BaseMessage], model: BaseChatModel, arguments: dict[str, Any]
     ) -> EditedRequest:
         return EditedRequest(self._new_session(Carried()), request_info(model), tuple(messages), model, arguments)
+
+    def compose(self, runnable: Runnable[Any, Any]) -> Runnable[Any, Any]:
+        """Wrap what one of this adapter's models is composed with; its own models stay as they are."""
+        return rebuild(runnable, self._wrap_other)
+
+    def _wrap_other(self, model: BaseChatModel) -> BaseChatModel:
+        own = isinstance(model, EditingModel) and model.kedi_editor is self
+        return model if own else self._wrap_model(model)
 
     def _wrap_model(self, model: BaseChatModel) -> BaseChatModel:
         refuse_wrapped(model)

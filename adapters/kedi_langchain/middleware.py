@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import Any, NamedTuple, cast
 from uuid import uuid4
 
@@ -44,7 +45,7 @@ class HistoryMiddleware(AgentMiddleware[HistoryState, Any]):
     def before_agent(self, state: HistoryState, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Count the requests of each invocation from one."""
         carried, _ = remembered(state)
-        return {KEY: to_remember(carried, 0)} if self._policy.processor else None
+        return {KEY: to_remember(replace(carried, may_warn=True), 0)} if self._policy.processor else None
 
     async def abefore_agent(self, state: HistoryState, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Count the requests of each invocation from one."""

@@ -34,8 +34,8 @@ class Editor(Protocol):
         """Edit one request on an asynchronous path."""
         ...
 
-    def wrap(self, runnable: Runnable[Any, Any]) -> Runnable[Any, Any]:
-        """Wrap what a wrapped model is composed with."""
+    def compose(self, runnable: Runnable[Any, Any]) -> Runnable[Any, Any]:
+        """Wrap what a wrapped model is composed with, and leave what is wrapped as it is."""
         ...
 
 
@@ -116,11 +116,11 @@ class EditingModel(BaseChatModel):
 
     def with_retry(self, **kwargs: Any) -> Any:
         """Retry with the edit of the first attempt."""
-        return self.kedi_editor.wrap(super().with_retry(**kwargs))
+        return self.kedi_editor.compose(super().with_retry(**kwargs))
 
     def with_fallbacks(self, fallbacks: Sequence[Runnable[Any, Any]], **kwargs: Any) -> Any:
         """Fall back to models that get the same edited request; they are wrapped too."""
-        return self.kedi_editor.wrap(super().with_fallbacks(fallbacks, **kwargs))
+        return self.kedi_editor.compose(super().with_fallbacks(fallbacks, **kwargs))
 
     def _messages(self, input: LanguageModelInput) -> list[BaseMessage]:
         return self._convert_input(input).to_messages()
