@@ -163,8 +163,8 @@ def signatures(body: dict[str, Any]) -> list[str]:
     """Return the signatures and the encrypted reasoning of a body."""
     if "input" in body:
         return [item["encrypted_content"] for item in body["input"] if item.get("type") == "reasoning"]
-    blocks = [block for message in body["messages"] for block in message["content"]]
-    return [block["signature"] for block in blocks if block["type"] == "thinking"]
+    contents = [message["content"] for message in body["messages"] if not isinstance(message["content"], str)]
+    return [block["signature"] for content in contents for block in content if block["type"] == "thinking"]
 
 
 def held_by(id_: str) -> OpenAIResponsesModelSettings:

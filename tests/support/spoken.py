@@ -40,7 +40,8 @@ def _block(block: Piece, role: str) -> Iterator[str]:
         case "tool_use":
             yield _call(block["name"], block["input"])
         case "tool_result":
-            yield f"result {''.join(part['text'] for part in block['content'])}"
+            content = block["content"]
+            yield f"result {content if isinstance(content, str) else ''.join(part['text'] for part in content)}"
         case "thinking":
             yield "reasoning"
         case kind:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,22 +11,28 @@ import pytest
 import yaml
 from vcr import VCR
 
+import harbour_langchain
 from cassette import EMULATOR, KEPT_HEADERS, VCR_CONFIG
 from harbour import CASSETTES, LANES, MOOR, MOORED, Harbour
 from recording import VENDORS, Lane, Provider
+from recording_langchain import ChatProvider
 
 SECRETS: Final = re.compile(
     r"sk-[A-Za-z0-9_-]{8}|bearer |api[-_]key|cookie|__cf_bm|organi[sz]ation|\borg-|openai-project|cf-ray|request-id",
     re.IGNORECASE,
 )
+FILES: Final = sorted(CASSETTES.parent.glob("*/*.yaml"))
 ADDRESSES: Final = (EMULATOR, *(address for _, address in VENDORS.values()))
 
 
 def interactions() -> list[dict[str, Any]]:
     """Read all that was recorded."""
-    files = sorted(CASSETTES.glob("*.yaml"))
-    assert len(files) > 20
-    return [one for file in files for one in yaml.safe_load(file.read_text(encoding="utf-8"))["interactions"]]
+    return [one for file in FILES for one in yaml.safe_load(file.read_text(encoding="utf-8"))["interactions"]]
+
+
+def test_both_adapters_have_cassettes() -> None:
+    """What the tests below read is there."""
+    assert Counter(file.parent.name for file in FILES).keys() == {"langchain", "pydantic_ai"}
 
 
 def test_no_header_but_the_listed_ones_is_recorded() -> None:
@@ -37,9 +44,7 @@ def test_no_header_but_the_listed_ones_is_recorded() -> None:
 
 def test_no_cassette_holds_what_looks_like_a_secret() -> None:
     """Nor is anything of the kind in a body or an address."""
-    files = sorted(CASSETTES.glob("*.yaml"))
-
-    assert [file.name for file in files if SECRETS.search(file.read_text(encoding="utf-8"))] == []
+    assert [file.name for file in FILES if SECRETS.search(file.read_text(encoding="utf-8"))] == []
 
 
 @pytest.mark.parametrize(
@@ -57,19 +62,25 @@ def test_every_address_says_what_was_recorded() -> None:
 
 
 @pytest.mark.parametrize("lane", LANES, ids=str)
+@pytest.mark.parametrize(
+    "told",
+    [(CASSETTES, Provider, Harbour), (harbour_langchain.CASSETTES, ChatProvider, harbour_langchain.Office)],
+    ids=["pydantic_ai", "langchain"],
+)
 async def test_recording_from_the_emulator_gives_the_same_bytes(
-    lane: Lane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    lane: Lane, told: tuple[Path, Any, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The emulator reads no clock and draws no lots, so `make record` changes nothing that did not change."""
-    stored = (CASSETTES / f"unedited-{lane}.yaml").read_text(encoding="utf-8")
+    folder, provider, story = told
+    stored = (folder / f"unedited-{lane}.yaml").read_text(encoding="utf-8")
     if EMULATOR not in stored:
         pytest.skip("this cassette was recorded from the vendor")
     for variable, _ in VENDORS.values():
         monkeypatch.delenv(variable, raising=False)
 
     with VCR(record_mode="all").use_cassette(str(tmp_path / "again.yaml"), **VCR_CONFIG):
-        async with Provider(lane, recording=True) as provider:
-            harbour = Harbour(provider)
+        async with provider(lane, recording=True) as recording:
+            harbour = story(recording)
             await harbour.talk()
             await harbour.ask(MOOR, MOORED)
 
