@@ -1,4 +1,4 @@
-"""`python -m benchmarks [--smoke] [--json PATH]`: measure, print the table, and write it as JSON."""
+"""`python -m benchmarks [--only NAME] [--smoke] [--json PATH]`: measure, print a table for each framework."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import cases, rows
+from benchmarks import rows, stacks
 from benchmarks.measure import loop_times, sample
 from benchmarks.memory import measure_memory
-from benchmarks.neighbours import neighbour_cases
-from benchmarks.report import Report, environment
+from benchmarks.report import Table, as_json, environment
+from benchmarks.samples import Samples
+from benchmarks.stacks import Stack
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,37 +32,41 @@ class Plan:
 SMOKE = Plan(count=40, rounds=1, large=80, large_rounds=1, requests=8, loops=1)
 
 
-async def measure(plan: Plan) -> Report:
-    """Take all samples and return the rows."""
+async def measure(stack: Stack, plan: Plan) -> Table:
+    """Take all samples of one framework and return its table."""
     gc.freeze()  # what is imported by now need not be walked by the collections between samples
-    small = await sample([*cases.OURS, *neighbour_cases()], plan.count, plan.rounds)
-    ours = rows.rows_of_ours(small)
-    large = await sample(cases.OURS, plan.large, plan.large_rounds)
-    loop = rows.loop_row(await loop_times(plan.count, plan.requests, plan.loops), plan.requests)
-    memory = rows.memory_rows(await measure_memory(plan.count))
-    return Report(
-        environment(),
-        (small, large),
-        {
-            "kedi-compile": [*ours, loop, *memory],
-            f"kedi-compile, {plan.large:,} messages against {plan.count:,}": rows.scale_rows(
-                ours, rows.rows_of_ours(large)
-            ),
-            "neighbours": rows.timed_rows(rows.NEIGHBOURS, small),
-        },
-    )
+    ours = [case for way in stack.ways for case in way.cases]
+    small = await sample(stack, [*ours, *stack.neighbours.cases], plan.count, plan.rounds)
+    large = await sample(stack, ours, plan.large, plan.large_rounds)
+    sections = {way.title: rows.read_rows(way.rows, small) for way in stack.ways}
+    sections["the whole run"] = await _whole_rows(stack, plan, small)
+    for way in stack.ways:
+        grown = rows.scale_rows(sections[way.title], rows.read_rows(way.rows, large))
+        sections[f"{way.title}, {plan.large:,} messages against {plan.count:,}"] = grown
+    sections[stack.neighbours.title] = rows.read_rows(stack.neighbours.rows, small)
+    return Table(stack.versions(), (small, large), sections)
+
+
+async def _whole_rows(stack: Stack, plan: Plan, small: Samples) -> list[rows.Row]:
+    loops = await loop_times(stack, plan.count, plan.requests, plan.loops)
+    memory = await measure_memory(stack, plan.count)
+    return [rows.copy_row(small), rows.loop_row(loops, plan.requests), *rows.memory_rows(memory)]
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the program and return its exit code; a goal that is missed is no failure."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure what history processing costs.")
+    parser.add_argument("--only", choices=stacks.NAMES, metavar="NAME", help=f"one of {', '.join(stacks.NAMES)}")
     parser.add_argument("--smoke", action="store_true", help="run everything once on a tiny history: does it work?")
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the measured rows to this file as well")
     options = parser.parse_args(arguments)
-    report = asyncio.run(measure(SMOKE if options.smoke else Plan()))
-    print(report.table())
+    print(*(f"{name} {value}" for name, value in environment().items()), sep="\n")
+    tables = {}
+    for name in [options.only] if options.only else stacks.NAMES:
+        tables[name] = asyncio.run(measure(stacks.load(name), SMOKE if options.smoke else Plan()))
+        print("", tables[name].text(), sep="\n", flush=True)
     if options.json:
-        options.json.write_text(report.json(), encoding="utf-8")
+        options.json.write_text(as_json(tables), encoding="utf-8")
     return 0
 
 

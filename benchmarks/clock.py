@@ -11,12 +11,11 @@ import gc
 import hashlib
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import orjson
-from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
 
 now = time.process_time
 
@@ -52,8 +51,8 @@ def quiet() -> Iterator[None]:
 class Reference:
     """The pass that looks at every byte of a history once: sha256 over its plain form as JSON."""
 
-    def __init__(self, history: Sequence[ModelMessage]) -> None:
-        self._plain: Any = ModelMessagesTypeAdapter.dump_python(list(history), mode="json")
+    def __init__(self, plain: Any) -> None:
+        self._plain = plain
 
     @property
     def size(self) -> int:

@@ -7,36 +7,18 @@ sample can help it; making them is not timed. Cases take turns within a round, s
 from __future__ import annotations
 
 import copy
-from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from typing import Any
 
-from pydantic_ai.messages import ModelMessage
-
-from benchmarks.cases import LOOP, Case
 from benchmarks.clock import Reference, now, quiet
-from benchmarks.histories import Author
-from benchmarks.host import HostRun
-
-Seconds = dict[str, float]
+from benchmarks.samples import Samples
+from benchmarks.stacks import Case, Stack
 
 
-@dataclass
-class Samples:
-    """All samples over one history: reference passes, deep copies, and the requests of each case."""
-
-    count: int
-    json_bytes: int = 0
-    reference: list[float] = field(default_factory=list)
-    deepcopy: list[float] = field(default_factory=list)
-    requests: dict[str, list[list[Seconds]]] = field(default_factory=lambda: defaultdict(list))
-    """By case: a list of runs, each a list of requests, each the seconds by account."""
-
-
-async def sample(cases: Sequence[Case], count: int, rounds: int) -> Samples:
+async def sample(stack: Stack, cases: Sequence[Case], count: int, rounds: int) -> Samples:
     """Measure the cases over a history of `count` messages; an extra first round is thrown away."""
-    history = Author().history(count)
-    reference = Reference(history)
+    history = stack.history(count)
+    reference = Reference(stack.plain(history))
     samples = Samples(count, reference.size)
     for number in range(rounds + 1):
         taken = await _round(cases, history, reference)
@@ -45,17 +27,17 @@ async def sample(cases: Sequence[Case], count: int, rounds: int) -> Samples:
     return samples
 
 
-async def _round(cases: Sequence[Case], history: Sequence[ModelMessage], reference: Reference) -> Samples:
+async def _round(cases: Sequence[Case], history: Sequence[Any], reference: Reference) -> Samples:
     taken = Samples(len(history))
     for case in cases:
-        run = HostRun(case.make(), _copied(history, taken), Author(2))
+        run = case.start(_copied(history, taken))
         with quiet():
             taken.reference.append(reference.seconds())
             taken.requests[case.name].append([await run.step() for _ in range(case.steps)])
     return taken
 
 
-def _copied(history: Sequence[ModelMessage], taken: Samples) -> list[ModelMessage]:
+def _copied(history: Sequence[Any], taken: Samples) -> list[Any]:
     with quiet():
         start = now()
         messages = copy.deepcopy(list(history))
@@ -70,13 +52,13 @@ def _extend(samples: Samples, taken: Samples) -> None:
         samples.requests[name] += runs
 
 
-async def loop_times(count: int, requests: int, runs: int) -> list[tuple[float, float]]:
+async def loop_times(stack: Stack, count: int, requests: int, runs: int) -> list[tuple[float, float]]:
     """Return, for each of `runs` tool loops, the seconds up to half of the requests and up to all of them."""
-    return [await _loop(count, requests) for _ in range(runs)]
+    return [await _loop(stack, count, requests) for _ in range(runs)]
 
 
-async def _loop(count: int, requests: int) -> tuple[float, float]:
-    run = HostRun(LOOP.make(), Author().history(count), Author(2))
+async def _loop(stack: Stack, count: int, requests: int) -> tuple[float, float]:
+    run = stack.loop.start(stack.history(count))
     with quiet():
         seconds = [sum((await run.step()).values()) for _ in range(requests)]
     return sum(seconds[: requests // 2]), sum(seconds)

@@ -9,53 +9,38 @@ from __future__ import annotations
 
 import gc
 import tracemalloc
-from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
 
-from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
+import orjson
 
-from benchmarks.cases import State, adapter, keep_all
-from benchmarks.histories import Author
-from benchmarks.host import HostRun
+from benchmarks.samples import Memory
+from benchmarks.stacks import Run, Stack
 
 
-@dataclass(frozen=True, slots=True)
-class Memory:
-    """Bytes of the history, and bytes held beyond it and at most needed during a request."""
-
-    history: int
-    held: int
-    peak: int
-
-
-async def measure_memory(count: int) -> Memory:
+async def measure_memory(stack: Stack, count: int) -> Memory:
     """Measure one run over a history of `count` messages."""
-    text = ModelMessagesTypeAdapter.dump_json(Author().history(count))
-    await _two_requests(Author().history(8))  # whatever is made once in a process is made now
+    text = _text(stack, stack.history(count))
+    await _two_requests(stack, stack.history(8))  # whatever is made once in a process is made now
     tracemalloc.start()
     try:
         start = _traced()
-        history = ModelMessagesTypeAdapter.validate_json(text)
+        history = stack.parse(text)
         size = _traced() - start
         before, added = _traced(), len(history)
         tracemalloc.reset_peak()
-        run = await _two_requests(history)
+        run = await _two_requests(stack, history)
         peak = tracemalloc.get_traced_memory()[1] - before
-        held = _traced() - before - _size_of_new(run.messages[added:])
+        held = _traced() - before - _size_of_new(stack, run.messages[added:])
         return Memory(size, held, peak)
     finally:
         tracemalloc.stop()
 
 
-async def _two_requests(history: list[ModelMessage]) -> HostRun:
-    run = HostRun(adapter(keep_all, _ask_everything), history, Author(2))
+async def _two_requests(stack: Stack, history: list[Any]) -> Run:
+    run = stack.asking.start(history)
     for _ in range(2):
         await run.step()
     return run
-
-
-def _ask_everything(state: State) -> bool:
-    return bool(state.estimated_tokens and state.history_version) or bool(state.measured_tokens)
 
 
 def _traced() -> int:
@@ -63,10 +48,15 @@ def _traced() -> int:
     return tracemalloc.get_traced_memory()[0]
 
 
-def _size_of_new(messages: Sequence[ModelMessage]) -> int:
+def _text(stack: Stack, messages: list[Any]) -> bytes:
+    return orjson.dumps(stack.plain(messages))
+
+
+def _size_of_new(stack: Stack, messages: list[Any]) -> int:
     """What messages of a loop take, which belong to the history and not to the runtime."""
+    text = _text(stack, messages)
     before = _traced()
-    copies = ModelMessagesTypeAdapter.validate_json(ModelMessagesTypeAdapter.dump_json(list(messages)))
+    copies = stack.parse(text)
     size = _traced() - before
     del copies
     return size

@@ -1,55 +1,59 @@
-"""The measured rows as a table for people and as JSON for programs."""
+"""The measured rows as tables for people and as JSON for programs."""
 
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import Any
 
 import orjson
 
-from benchmarks.measure import Samples
-from benchmarks.neighbours import installed
 from benchmarks.rows import Row, spread_of
+from benchmarks.samples import Samples
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """Everything one call of the program has measured."""
+class Table:
+    """Everything that was measured on one framework: its rows by section."""
 
-    environment: dict[str, str | None]
+    versions: Mapping[str, str | None]
     samples: Sequence[Samples]
-    sections: dict[str, list[Row]]
+    sections: Mapping[str, Sequence[Row]]
 
-    def table(self) -> str:
-        """Return the table as text."""
-        lines = [f"{name} {number or 'not installed'}" for name, number in self.environment.items()]
+    def text(self) -> str:
+        """Return it as text."""
+        lines = [f"{name} {number or 'not installed'}" for name, number in self.versions.items()]
         lines += [_reference_line(samples) for samples in self.samples]
         width = max(len(_label(row)) for section in self.sections.values() for row in section)
         for title, section in self.sections.items():
-            lines += ["", _head(title, width), *(_line(row, width) for row in section)]
+            lines += ["", _head(title, width, section), *(_line(row, width) for row in section)]
         return "\n".join(lines)
 
-    def json(self) -> str:
-        """Return the same as JSON text."""
-        data = {
-            "environment": self.environment,
+    def plain(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {
+            "versions": self.versions,
             "references": [_reference(samples) for samples in self.samples],
             "sections": {title: [_row(row) for row in section] for title, section in self.sections.items()},
         }
-        return orjson.dumps(data, option=orjson.OPT_INDENT_2).decode() + "\n"
 
 
-def environment() -> dict[str, str | None]:
-    """Return what was measured, and on what."""
-    host = "pydantic-ai-slim"
-    return {"python": platform.python_version(), "machine": platform.machine(), host: version(host), **installed()}
+def environment() -> dict[str, str]:
+    """Return what it was measured on."""
+    return {"python": platform.python_version(), "machine": platform.machine()}
 
 
-def _head(title: str, width: int) -> str:
-    return f"{title:{width}} {'median':>8} {'min':>8} {'max':>8} {'goal':>5}  {'verdict':10} [before send note]"
+def as_json(tables: Mapping[str, Table]) -> str:
+    """Return tables by framework as JSON text."""
+    data = {"environment": environment(), "tables": {name: table.plain() for name, table in tables.items()}}
+    return orjson.dumps(data, option=orjson.OPT_INDENT_2).decode() + "\n"
+
+
+def _head(title: str, width: int, section: Sequence[Row]) -> str:
+    accounts = next((" ".join(row.parts) for row in section if row.parts), "")
+    shown = f" [{accounts}]" if accounts else ""
+    return f"{title:{width}} {'median':>8} {'min':>8} {'max':>8} {'goal':>5}  {'verdict':10}{shown}".rstrip()
 
 
 def _line(row: Row, width: int) -> str:

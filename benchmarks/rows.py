@@ -1,20 +1,16 @@
-"""The rows of the table: which samples a row reads, what it divides by, and the goal it is held against."""
+"""How rows are read off samples: which requests of a case, and what they are divided by.
+
+Which rows there are, and the goals they are held against, is in `table.py`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from statistics import median
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-from benchmarks.cases import EDIT_STEP
-from benchmarks.host import ACCOUNTS
-from benchmarks.measure import Samples
-from benchmarks.memory import Memory
-
-FIRST = slice(0, 1)
-LATER = slice(1, None)
-EDIT = slice(EDIT_STEP - 1, EDIT_STEP)
+from benchmarks.samples import Memory, Samples
 
 
 class Spread(NamedTuple):
@@ -44,6 +40,19 @@ class Row:
         return "met" if value <= self.goal else f"{value / self.goal:.1f} x goal"
 
 
+class Readable(Protocol):
+    """A row before it is measured."""
+
+    @property
+    def cases(self) -> tuple[str, ...]:
+        """The names of the cases it needs."""
+        ...
+
+    def row(self, samples: Samples) -> Row:
+        """Read it off the samples."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Timed:
     """A row over some requests of a case's runs, in units of R."""
@@ -53,80 +62,73 @@ class Timed:
     requests: slice
     goal: float | None = None
 
+    @property
+    def cases(self) -> tuple[str, ...]:
+        """The names of the cases it needs."""
+        return (self.case,)
+
     def row(self, samples: Samples) -> Row:
-        """Return the row over these samples."""
+        """Read it off the samples, with its accounts."""
         unit = median(samples.reference)
         chosen = [request for run in samples.requests[self.case] for request in run[self.requests]]
-        parts = {account: median(request[account] for request in chosen) / unit for account in ACCOUNTS}
+        parts = {account: median(request[account] for request in chosen) / unit for account in chosen[0]}
         spread = spread_of(_totals(samples, self.case, self.requests), unit)
         return Row(self.name, "R", spread, self.goal, parts)
 
 
-OURS: tuple[Timed, ...] = (
-    Timed("condition reads only request_index and cache_epoch, first request", "index", FIRST, 0.05),
-    Timed("condition reads only request_index and cache_epoch, later requests", "index", LATER, 0.05),
-    Timed("condition on estimated_tokens is false, first request", "estimate", FIRST, 1.2),
-    Timed("condition on estimated_tokens is false, later requests", "estimate", LATER, 0.45),
-    Timed("condition on measured_tokens is false, later requests", "measured", LATER, 0.45),
-    Timed("keep_recent_groups(4), first request, edit staged", "keep", FIRST, 1.8),
-    Timed("keep_recent_groups(4), later request of a full history, edit staged", "keep later", EDIT, 0.6),
-    Timed("keep_recent_groups, later requests, nothing to drop", "keep all", LATER, 0.6),
-    Timed("keep_recent_groups(4), later requests behind the edit", "keep", LATER, 0.6),
-    Timed("keep_recent_groups(4) as a plain function in a thread, first request", "keep plain", FIRST),
-    Timed("a capability without hooks, part of every row, first request", "bare", FIRST),
-    Timed("a capability without hooks, part of every row, later requests", "bare", LATER),
-)
-
-NEIGHBOURS: tuple[Timed, ...] = (
-    Timed("ProcessHistory keep-last-20, first request", "core keep 20", FIRST),
-    Timed("harness token trigger is false, first request", "harness trigger", FIRST),
-    Timed("harness token trigger is false, later requests", "harness trigger", LATER),
-    Timed("harness keep-last-20, first request", "harness keep 20", FIRST),
-    Timed("harness keep-last-20, later requests", "harness keep 20", LATER),
-    Timed("summarization token trigger is false, first request", "summarization trigger", FIRST),
-    Timed("summarization token trigger is false, later requests", "summarization trigger", LATER),
-    Timed("summarization keep-last-20, first request", "summarization keep 20", FIRST),
-    Timed("summarization keep-last-20, later requests", "summarization keep 20", LATER),
-)
-
-
-def timed_rows(rows: Sequence[Timed], samples: Samples) -> list[Row]:
-    """Return the rows whose case was measured."""
-    return [row.row(samples) for row in rows if samples.requests.get(row.case)]
-
-
-def rows_of_ours(samples: Samples) -> list[Row]:
-    """Return all rows of ours over one history."""
-    return [*added_rows(samples), *timed_rows(OURS, samples), *inspect_rows(samples)]
-
-
-def added_rows(samples: Samples) -> list[Row]:
+@dataclass(frozen=True, slots=True)
+class Added:
     """What one case takes more than another, pair by pair, within the rounds."""
-    return [
-        _added("no processor configured, beyond no hooks, first request", samples, "none", "bare", FIRST, 0.01),
-        _added("no processor configured, beyond no hooks, later requests", samples, "none", "bare", LATER, 0.01),
-        _added("a stored digest is matched, once, beyond the estimate", samples, "version", "estimate", FIRST, 1.1),
-    ]
+
+    name: str
+    more: str
+    less: str
+    requests: slice
+    goal: float
+
+    @property
+    def cases(self) -> tuple[str, ...]:
+        """The names of the cases it needs."""
+        return (self.more, self.less)
+
+    def row(self, samples: Samples) -> Row:
+        """Read it off the samples."""
+        pairs = zip(*(_totals(samples, case, self.requests) for case in self.cases), strict=True)
+        return Row(self.name, "R", spread_of((long - short for long, short in pairs), _unit(samples)), self.goal)
 
 
-def _added(name: str, samples: Samples, more: str, less: str, requests: slice, goal: float) -> Row:  # noqa: PLR0917
-    pairs = zip(_totals(samples, more, requests), _totals(samples, less, requests), strict=True)
-    added = spread_of((long - short for long, short in pairs), median(samples.reference))
-    return Row(name, "R", added, goal)
+@dataclass(frozen=True, slots=True)
+class Copying:
+    """A row over some requests of a case's runs, as a share of a deep copy of the history."""
+
+    name: str
+    case: str
+    requests: slice
+    goal: float
+
+    @property
+    def cases(self) -> tuple[str, ...]:
+        """The names of the cases it needs."""
+        return (self.case,)
+
+    def row(self, samples: Samples) -> Row:
+        """Read it off the samples."""
+        spread = spread_of(_totals(samples, self.case, self.requests), median(samples.deepcopy))
+        return Row(self.name, "deepcopy", spread, self.goal)
 
 
-def inspect_rows(samples: Samples) -> list[Row]:
-    """A processor that lists every message and changes nothing, beside a deep copy of the history."""
-    inspected = spread_of(_totals(samples, "inspect", FIRST), median(samples.deepcopy))
-    copied = spread_of(samples.deepcopy, median(samples.reference))
-    return [
-        Row("inspect-only list(ctx.messages), first request", "deepcopy", inspected, goal=0.4),
-        Row("copy.deepcopy(history)", "R", copied),
-    ]
+def read_rows(rows: Sequence[Readable], samples: Samples) -> list[Row]:
+    """Return the rows whose cases were measured."""
+    return [row.row(samples) for row in rows if all(samples.requests.get(case) for case in row.cases)]
+
+
+def copy_row(samples: Samples) -> Row:
+    """What a deep copy takes."""
+    return Row("copy.deepcopy(history)", "R", spread_of(samples.deepcopy, _unit(samples)))
 
 
 def scale_rows(small: Sequence[Row], large: Sequence[Row]) -> list[Row]:
-    """How the rows of ours grow with the history, beyond the reference's own growth; no work cannot grow."""
+    """How rows grow with the history, beyond the reference's own growth; no work cannot grow."""
     found = {row.name: row for row in large}
     return [_growth(row, found[row.name]) for row in small if row.goal is not None and row.goal > 0.01]
 
@@ -154,6 +156,10 @@ def spread_of(values: Iterable[float], divisor: float = 1) -> Spread:
     """Return median, least and greatest of `values`, each divided by `divisor`."""
     shares = [value / divisor for value in values]
     return Spread(median(shares), min(shares), max(shares))
+
+
+def _unit(samples: Samples) -> float:
+    return median(samples.reference)
 
 
 def _totals(samples: Samples, case: str, requests: slice) -> list[float]:

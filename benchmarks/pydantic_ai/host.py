@@ -24,7 +24,7 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import RunUsage
 
 from benchmarks.clock import Stopwatch
-from benchmarks.histories import Author
+from benchmarks.pydantic_ai.histories import PydanticAuthor
 
 ACCOUNTS = ("before", "send", "note")
 
@@ -58,23 +58,23 @@ class AnsweringModel(Model[Any]):
         return self.response
 
 
-class HostRun:
+class AgentRun:
     """One agent run in a tool loop over `history`, which is changed in place as the host does it."""
 
     _model = AnsweringModel()  # one for all runs: a model's first request costs more than the next ones
 
-    def __init__(self, capability: Capability, history: list[ModelMessage], author: Author) -> None:
+    def __init__(self, capability: Capability, history: list[ModelMessage]) -> None:
         self.messages = history
         self._given = tuple(history)  # a caller keeps what it passed in: no row pays for freeing dropped messages
         self._configured = capability
         self._capability: Capability | None = None
-        self._author = author
+        self._author = PydanticAuthor(2)
         self._step = 0
 
     async def step(self) -> dict[str, float]:
         """Make one model request, append the answer and a tool result, and return the seconds by account."""
         self._step += 1
-        self._model.response = self._author.call()
+        self._model.response = _answer(self._author.call())
         watch = Stopwatch()
         context = self._context()
         capability = self._capability or await self._start(context, watch)
@@ -128,6 +128,11 @@ class HostRun:
             run_step=self._step,
             run_id="bench-run",
         )
+
+
+def _answer(message: ModelMessage) -> ModelResponse:
+    assert isinstance(message, ModelResponse)
+    return message
 
 
 def _repaired(messages: Sequence[ModelMessage]) -> list[ModelMessage]:

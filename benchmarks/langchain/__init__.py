@@ -1,0 +1,1 @@
+"""LangChain: its messages, runs reduced to their hooks, what is configured, and the neighbours."""
