@@ -14,6 +14,7 @@ import pytest
 from langchain_core.messages import BaseMessage
 from vcr.cassette import Cassette
 
+from chats import Context, adapter, keep, untouched
 from harbour import (
     ANTHROPIC_JSON,
     ASK,
@@ -36,7 +37,7 @@ from harbour import (
     signatures,
     thought_over,
 )
-from harbour_langchain import CASSETTES, Clerk, Context, Office, adapter, keep, redact, thoughtful
+from harbour_langchain import CASSETTES, Clerk, Office, redact, thoughtful
 from kedi_compile import HistoryProcessingValidationError, HistoryProcessorState
 from recording import Recall
 from recording_langchain import ChatProvider
@@ -81,7 +82,7 @@ async def test_the_host_alone_sends_the_whole_history(provider: ChatProvider, vc
 
 
 @pytest.mark.parametrize(
-    "no_op", [lambda ctx: ctx.messages, lambda ctx: list(ctx.messages), keep(99)], ids=["same", "fresh", "keep"]
+    "no_op", [untouched, lambda ctx: list(ctx.messages), keep(99)], ids=["same", "fresh", "keep"]
 )
 @replayed("unedited", *LANES, again=True)
 async def test_a_no_op_sends_the_bytes_that_the_host_alone_sends(

@@ -6,7 +6,6 @@ is a loop written by hand around a wrapped model, which keeps the whole history 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -18,20 +17,13 @@ from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.checkpoint.memory import InMemorySaver
 
 import harbour
+from chats import Context
 from emulator import Step
-from kedi_compile import (
-    HistoryPrefixWarning,
-    HistoryProcessorCallback,
-    HistoryProcessorCondition,
-    HistoryProcessorContext,
-)
 from kedi_langchain import LangChainAdapter
 from recording import Recall
 from recording_langchain import ChatProvider
 
 CASSETTES: Final = Path(__file__).parents[2] / "cassettes" / "langchain"
-Context = HistoryProcessorContext[BaseMessage]
-Processor = HistoryProcessorCallback[BaseMessage]
 
 TOOLS: Final[Sequence[BaseTool]] = tuple(StructuredTool.from_function(tool) for tool in (harbour.tide, harbour.berths))
 
@@ -112,20 +104,6 @@ class Clerk:
 def _result(call: Any) -> ToolMessage:
     tools: dict[str, Callable[..., str]] = {"tide": harbour.tide, "berths": harbour.berths}
     return ToolMessage(tools[call["name"]](**call["args"]), name=call["name"], tool_call_id=call["id"])
-
-
-def adapter(
-    processor: Processor, condition: HistoryProcessorCondition | None = None, **options: Any
-) -> LangChainAdapter:
-    """Build an adapter without the warning about cached prefixes."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", HistoryPrefixWarning)
-        return LangChainAdapter(processor, condition, **options)
-
-
-def keep(n: int) -> Processor:
-    """Return a processor that keeps the newest `n` eligible groups."""
-    return lambda ctx: ctx.keep_recent_groups(n)
 
 
 def redact(ctx: Context) -> list[BaseMessage]:
