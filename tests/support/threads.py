@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from langchain.agents import create_agent
+from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, HumanMessage
 from langgraph.graph import START, MessagesState, StateGraph
 
@@ -37,20 +38,22 @@ def agent(
     *,
     outside: Sequence[Any] = (),
     inside: Sequence[Any] = (),
-    model: type[StreamingChat] = StreamingChat,
+    model: BaseChatModel | None = None,
     **options: Any,
 ) -> Graph:
     """Build an agent with one tool, the adapter's middleware, and others outside and inside of it."""
     ours = [adapter.middleware()] if adapter else []
     middleware = [*outside, *ours, *inside]
-    chosen = {"tools": [look], "model": model(transport=transport), **options}
-    return create_agent(middleware=middleware, checkpointer=saver, **chosen)
+    chosen = model or StreamingChat(transport=transport)
+    return create_agent(chosen, middleware=middleware, checkpointer=saver, **{"tools": [look], **options})
 
 
-def graph(transport: Transport, adapter: LangChainAdapter, saver: Any = None) -> Graph:
+def graph(
+    transport: Transport, adapter: LangChainAdapter, saver: Any = None, *, model: BaseChatModel | None = None
+) -> Graph:
     """Build a raw graph of one node."""
     builder: Any = StateGraph(MessagesState)
-    builder.add_node("model", adapter.model_node(StreamingChat(transport=transport)))
+    builder.add_node("model", adapter.model_node(model or StreamingChat(transport=transport)))
     builder.add_edge(START, "model")
     return builder.compile(checkpointer=saver)
 
