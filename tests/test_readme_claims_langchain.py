@@ -6,13 +6,16 @@ a correction of that sentence.
 
 from __future__ import annotations
 
+import asyncio
 import warnings
+from threading import get_ident
 from typing import Any, Final
 
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import ClearToolUsesEdit, ContextEditingMiddleware, SummarizationMiddleware
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, trim_messages
+from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
@@ -44,9 +47,10 @@ def summarizing(keep_last: int, at: int = 3) -> SummarizationMiddleware:
     )
 
 
-def agent_of(model: Any, middleware: Any, *tools: Any) -> Any:
+def agent_of(model: Any, middleware: Any, *tools: Any, **options: Any) -> Any:
     """Return an agent with a thread in memory."""
-    return create_agent(model, list(tools), middleware=[middleware], checkpointer=InMemorySaver())
+    several = middleware if isinstance(middleware, list) else [middleware]
+    return create_agent(model, list(tools), middleware=several, checkpointer=InMemorySaver(), **options)
 
 
 def held(agent: Any) -> list[str]:
@@ -233,3 +237,87 @@ def test_appending_to_the_callers_own_list_keeps_what_was_removed() -> None:
     assert transport.sent == [["< now"], ["< more"]]
     assert processor.shown[1] == ["< question 1", "> answer 1", "< now", "> done", "< more"]
     assert lines(turns(1)) == processor.shown[1][:2]
+
+
+def test_an_epoch_counts_the_edits_of_the_thread_and_an_index_the_requests_of_a_run() -> None:
+    """The middleware remembers the one between runs, and begins the other anew."""
+    seen: list[tuple[int, int]] = []
+
+    def processor(ctx: Context) -> list[BaseMessage]:
+        seen.append((ctx.request_index, ctx.cache_epoch))
+        return ctx.keep_recent_groups(0)
+
+    agent = agent_of(Chat(transport=Transport([calls("c1"), "done"])), adapter(processor).middleware(), look)
+    agent.invoke({"messages": asked(1)}, thread())
+    agent.invoke({"messages": [HumanMessage("more")]}, thread())
+
+    assert seen == [(1, 0), (2, 1), (1, 1)]
+
+
+def test_an_old_conversation_is_left_out_for_the_rest_of_the_thread() -> None:
+    """A later run whose processor changes nothing does not name it either."""
+    transport = Transport()
+    once = adapter(lambda ctx: ctx.keep_recent_groups(0, over=1))
+    agent = agent_of(Named(transport=transport), once.middleware())
+    for prompts in (asked(0), asked(2), asked(0)):
+        agent.invoke({"messages": prompts}, thread())
+
+    assert [kwargs.get("conversation") for kwargs in transport.kwargs] == ["conv_1", None, None]
+
+
+class Named(Chat):
+    """A model whose own arguments name a conversation."""
+
+    model_kwargs: dict[str, Any] = {"conversation": "conv_1"}  # noqa: RUF012  # a field: each model has its own
+
+    def _generate(self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **kwargs: Any) -> Any:
+        return super()._generate(messages, stop, run_manager, **self.model_kwargs, **kwargs)
+
+
+def test_a_system_prompt_of_an_agent_is_not_part_of_its_history() -> None:
+    """It goes out with every request, and no group holds it."""
+    transport, processor = Transport(), Keeping(0)
+    agent = agent_of(Chat(transport=transport), adapter(processor).middleware(), system_prompt="Be brief.")
+
+    agent.invoke({"messages": asked(1)}, thread())
+
+    assert processor.shown == [["< question 1", "> answer 1", "< now"]]
+    assert transport.sent == [["< system Be brief.", "< now"]]
+
+
+def test_what_context_editing_cleared_is_kept_as_soon_as_an_edit_is_made() -> None:
+    """It stands in front of the middleware, so the edit is made of what it left."""
+    cleared = ContextEditingMiddleware(edits=[ClearToolUsesEdit(trigger=1, keep=0)])
+    agent = agent_of(Chat(transport=Transport()), [cleared, adapter(keep(1)).middleware()], look)
+
+    state = agent.invoke({"messages": [*turns(1), *EXCHANGE, HumanMessage("now")]}, thread())
+
+    assert [message.text for message in state["messages"] if message.type == "tool"] == ["[cleared]"]
+
+
+def test_a_model_that_a_function_calls_is_not_seen_in_a_chain_with_another_one() -> None:
+    """A function is a step like any other; alone it is refused."""
+    inner, outer = Transport(), Transport()
+    hidden = RunnableLambda(Chat(transport=inner).invoke)
+    chain = adapter(keep(0)).wrap(hidden | (lambda _: asked(1)) | Chat(transport=outer))
+
+    chain.invoke(asked(1))
+
+    assert (inner.sent, outer.sent) == ([["< question 1", "> answer 1", "< now"]], [["< now"]])
+    with pytest.raises(HistoryConfigurationError, match="RunnableLambda cannot be looked into"):
+        adapter(keep(0)).wrap(hidden)
+
+
+def test_a_synchronous_processor_runs_in_the_callers_thread_on_synchronous_paths() -> None:
+    """On asynchronous ones it runs in a worker thread."""
+    threads: list[int] = []
+
+    def processor(ctx: Context) -> list[BaseMessage]:
+        threads.append(get_ident())
+        return list(ctx.messages)
+
+    model = adapter(processor).wrap(Chat(transport=Transport()))
+    model.invoke(asked())
+    asyncio.run(model.ainvoke(asked()))
+
+    assert [one == get_ident() for one in threads] == [True, False]
