@@ -197,6 +197,33 @@ def test_a_wrapped_model_inside_the_processor_is_not_taken_for_the_nodes() -> No
     assert lines(finished["messages"]) == [*KEPT_ONE, "> done"]
 
 
+def test_a_wrapped_model_behind_the_answer_is_not_taken_for_the_nodes() -> None:
+    """A judge that a later step asks edits its own request; the thread is not replaced by the judge's history."""
+    judge = {"model": adapter(keep(0)).wrap(StreamingChat(transport=answering("fine")))}
+
+    def judged(answer: AIMessage) -> AIMessage:
+        judge["model"].invoke(asked(2, "judge"))
+        return answer
+
+    model = StreamingChat(transport=answering("done")) | RunnableLambda(judged)
+    finished = of_node(adapter(keep(1)).model_node(model)).invoke(asks(), THREAD)
+
+    assert lines(finished["messages"]) == [*KEPT_ONE, "> done"]
+
+
+def test_two_models_in_a_row_keep_the_edit_of_the_thread() -> None:
+    """The first was shown the thread and the second a draft: the thread keeps its own edit, and the last answer."""
+    drafting, revising = answering("draft"), answering("final")
+    revise = RunnableLambda(lambda draft: [HumanMessage("Revise."), draft, HumanMessage("Now.")])
+    model = StreamingChat(transport=drafting) | revise | StreamingChat(transport=revising)
+
+    finished = of_node(adapter(keep(1)).model_node(model)).invoke(asks(), THREAD)
+
+    assert drafting.sent == [KEPT_ONE]
+    assert revising.sent == [["< Revise.", "> draft", "< Now."]]
+    assert lines(finished["messages"]) == [*KEPT_ONE, "> final"]
+
+
 class Talk(TypedDict):
     """A state that keeps its history under another key."""
 
