@@ -39,7 +39,7 @@ def output_of(example: Path) -> str:
 def shown_output(example: Path) -> str:
     """Return what the program's docstring, or the README for the first one, says it prints."""
     source = example.read_text(encoding="utf-8")
-    if example.name == "first.py":
+    if example.stem.endswith("first"):
         _, _, after = README.partition(f"```python\n{source}```")
         return after.partition("```text\n")[2].partition("```")[0]
     docstring = ast.get_docstring(ast.parse(source), clean=False)
@@ -55,6 +55,11 @@ def test_the_examples_are_these() -> None:
         "conditional.py",
         "first.py",
         "inspect_origins.py",
+        "langchain_chain.py",
+        "langchain_first.py",
+        "langchain_graph.py",
+        "langchain_model.py",
+        "langchain_summarizer.py",
         "reasoning_protection.py",
         "redaction.py",
         "summarizer.py",
@@ -80,10 +85,11 @@ def test_an_example_names_a_real_model_that_the_host_knows(example: Path) -> Non
     assert re.findall(r'"([a-z]+:[^"]+)"', comment)[0] in KNOWN_MODELS
 
 
-def test_the_first_program_warns_about_cached_prefixes() -> None:
+@pytest.mark.parametrize("name", ["first.py", "langchain_first.py"])
+def test_the_first_program_warns_about_cached_prefixes(name: str) -> None:
     """Run as it is, the program shows the one warning that the README speaks of."""
     done = subprocess.run(
-        [sys.executable, str(ROOT / "examples" / "first.py")],
+        [sys.executable, str(ROOT / "examples" / name)],
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "adapters")]), "PYTHONWARNINGS": ""},

@@ -36,7 +36,7 @@ def made() -> dict[str, str]:
     return readme.made()
 
 
-@pytest.mark.parametrize("part", ["first program", "first output", "demo"])
+@pytest.mark.parametrize("part", [*readme.FIRST, *(f"{name} output" for name in readme.FIRST), "demo"])
 def test_what_a_program_makes_is_what_is_shown(part: str, made: dict[str, str]) -> None:
     """`make record`, or `python -m readme` with tests/support on the path, writes these parts anew."""
     assert readme.shown(TEXT)[part] == made[part]
@@ -141,14 +141,23 @@ def test_the_extras_and_targets_exist() -> None:
     extras = {extra for _, names in found for extra in names.split(",")}
     targets = set(re.findall(r"^make (\w+)", TEXT, re.MULTILINE))
 
-    assert extras == {"pydantic-ai", "all", "bench", "dev"}
+    assert extras == {"pydantic-ai", "langchain", "all", "bench", "dev"}
     assert extras <= PROJECT["optional-dependencies"].keys()
     assert targets == {"demo", "test"}
     assert [target for target in targets if f"\n{target}:" not in makefile] == []
 
 
 def test_the_versions_are_the_projects() -> None:
-    """Python and Pydantic AI are required as the text says."""
+    """Python and the hosts are required as the text says."""
     assert PROJECT["requires-python"] == ">=3.11"
     assert PROJECT["optional-dependencies"]["pydantic-ai"] == ["pydantic-ai-slim>=2.68,<3"]
-    assert "Python 3.11 or newer; the adapter needs `pydantic-ai-slim` 2.68 or newer, below 3." in TEXT
+    assert PROJECT["optional-dependencies"]["langchain"][:3] == [
+        "langchain>=1.5,<2",
+        "langchain-core>=1.8,<2",
+        "langgraph>=1.2,<2",
+    ]
+    install = " ".join(TEXT.partition("## Install\n")[2].partition("```")[0].split())
+    assert install.startswith(
+        "Python 3.11 or newer. One adapter needs `pydantic-ai-slim` 2.68 or newer, below 3; the other `langchain` 1.5, "
+        "`langchain-core` 1.8 and `langgraph` 1.2 or newer, each below 2."
+    )

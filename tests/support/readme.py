@@ -1,6 +1,6 @@
 """The parts of README.md that a program makes: `python -m readme` writes them anew, a part of `make record`.
 
-They are the first program, what it prints, and what the demo prints on 80 columns.
+They are the first program of each adapter, what it prints, and what the demo prints on 80 columns.
 """
 
 from __future__ import annotations
@@ -15,11 +15,15 @@ from typing import Final
 
 ROOT: Final = Path(__file__).parents[2]
 README: Final = ROOT / "README.md"
-FIRST: Final = ROOT / "examples" / "first.py"
+FIRST: Final = ("first", "langchain_first")
+"""The first programs, by their names in `examples`."""
 
 _BLOCKS: Final = (
-    (re.compile(r"(<!-- examples/first\.py -->\n```python\n)(.*?)(```)", re.DOTALL), "first program"),
-    (re.compile(r"(<!-- output of examples/first\.py -->\n```text\n)(.*?)(```)", re.DOTALL), "first output"),
+    *((re.compile(rf"(<!-- examples/{one}\.py -->\n```python\n)(.*?)(```)", re.DOTALL), one) for one in FIRST),
+    *(
+        (re.compile(rf"(<!-- output of examples/{one}\.py -->\n```text\n)(.*?)(```)", re.DOTALL), f"{one} output")
+        for one in FIRST
+    ),
     (re.compile(r"(<!-- kedi-compile demo -->\n```text\n)(.*?)(```)", re.DOTALL), "demo"),
 )
 
@@ -32,8 +36,12 @@ def shown(text: str) -> dict[str, str]:
 
 def made() -> dict[str, str]:
     """Make the parts."""
-    demo = _printed("-c", "from kedi_compile.cli import main; main()", "demo")
-    return {"first program": FIRST.read_text(encoding="utf-8"), "first output": _printed(str(FIRST)), "demo": demo}
+    files = {name: ROOT / "examples" / f"{name}.py" for name in FIRST}
+    return {
+        **{name: file.read_text(encoding="utf-8") for name, file in files.items()},
+        **{f"{name} output": _printed(str(file)) for name, file in files.items()},
+        "demo": _printed("-c", "from kedi_compile.cli import main; main()", "demo"),
+    }
 
 
 def _printed(*arguments: str) -> str:
