@@ -26,11 +26,12 @@ from kedi_compile.history.origins import OriginLedger
 from kedi_compile.history.policy import HistoryPolicy
 from kedi_compile.history.reasoning import BoundReasoning, ReasoningProtection
 from kedi_compile.session import Carried, RunSession
+from kedi_langchain.attempts import FailedAttempts
 from kedi_langchain.dialect import LangChainDialect
 from kedi_langchain.editing import EditedRequest, request_info
 from kedi_langchain.graph import Update, edits_of_node, model_node
 from kedi_langchain.middleware import HistoryMiddleware
-from kedi_langchain.runnable import rebuild, refuse_wrapped, share_outcome, shared_outcome
+from kedi_langchain.runnable import rebuild, refuse_wrapped
 from kedi_langchain.wrapped import EditingModel, editing_class
 
 RunnableT = TypeVar("RunnableT", bound=Runnable[Any, Any])
@@ -78,6 +79,7 @@ class LangChainAdapter:
         )
         self._origins = OriginLedger()
         self._warned = False
+        self.failed_attempts = FailedAttempts()
         if history_processor is not None:
             _warn_about_prefix()
 
@@ -108,26 +110,24 @@ class LangChainAdapter:
         """
         return model_node(self.wrap(model), key)
 
-    def edit_request(
-        self, messages: Sequence[BaseMessage], model: BaseChatModel, arguments: dict[str, Any]
-    ) -> EditedRequest:
-        """Edit one request of a wrapped model on a synchronous path."""
-        request = self._request(messages, model, arguments)
-        known = shared_outcome(messages)
-        return self._noted(request.edit() if known is None else request.reuse(known))
-
-    async def aedit_request(
-        self, messages: Sequence[BaseMessage], model: BaseChatModel, arguments: dict[str, Any]
-    ) -> EditedRequest:
-        """Edit one request of a wrapped model on an asynchronous path."""
-        request = self._request(messages, model, arguments)
-        known = shared_outcome(messages)
-        return self._noted(await request.aedit() if known is None else request.reuse(known))
-
-    def _request(
-        self, messages: Sequence[BaseMessage], model: BaseChatModel, arguments: dict[str, Any]
-    ) -> EditedRequest:
+    def begin(self, messages: Sequence[BaseMessage], model: BaseChatModel, arguments: dict[str, Any]) -> EditedRequest:
+        """Begin a request of a wrapped model: a run of its own."""
         return EditedRequest(self._new_session(Carried()), request_info(model), tuple(messages), model, arguments)
+
+    def note(self, request: EditedRequest) -> EditedRequest:
+        """Tell the node around about an edited request; warn once where a graph does not keep the edit."""
+        if (edits := edits_of_node.get()) is not None:
+            edits.append(request)
+        elif request.is_rewritten and _is_in_graph() and not self._warned:
+            self._warned = True
+            warnings.warn(
+                "A wrapped model edits each request of this graph, but not its durable history; use `.middleware()` "
+                "for `create_agent`, `.model_node()` for a node. Silence with "
+                "warnings.filterwarnings('ignore', category=HistoryProcessingWarning)",
+                HistoryProcessingWarning,
+                stacklevel=2,
+            )
+        return request
 
     def compose(self, runnable: Runnable[Any, Any]) -> Runnable[Any, Any]:
         """Wrap what one of this adapter's models is composed with; its own models stay as they are."""
@@ -145,22 +145,6 @@ class LangChainAdapter:
 
     def _new_session(self, carried: Carried) -> RunSession[BaseMessage]:
         return RunSession(self._policy, _DIALECT, owner=self, origins=self._origins, carried=carried)
-
-    def _noted(self, request: EditedRequest) -> EditedRequest:
-        """Keep the outcome for later attempts and for the node around; warn once where a graph does not keep it."""
-        share_outcome(request.shown, request.outcome)
-        if (edits := edits_of_node.get()) is not None:
-            edits.append(request)
-        elif request.is_rewritten and _is_in_graph() and not self._warned:
-            self._warned = True
-            warnings.warn(
-                "A wrapped model edits each request of this graph, but not its durable history; use `.middleware()` "
-                "for `create_agent`, `.model_node()` for a node. Silence with "
-                "warnings.filterwarnings('ignore', category=HistoryProcessingWarning)",
-                HistoryProcessingWarning,
-                stacklevel=2,
-            )
-        return request
 
 
 def _is_in_graph() -> bool:

@@ -93,7 +93,7 @@ def block_reasons(block: Mapping[str, Any]) -> Reasons:
     """Return what one block protects, by its type, its fields and its extras."""
     kind = block.get("type")
     reasons = BLOCKS.get(kind, PROVIDER) if isinstance(kind, str) else PROVIDER
-    if kind in REASONING and block.get("id"):
+    if _has_type(block, REASONING) and block.get("id"):
         reasons |= SIGNED
     if kind == "compaction":
         return reasons
@@ -109,15 +109,20 @@ def field_reasons(source: Mapping[str, Any], table: Mapping[str, Reasons]) -> Re
     return NOTHING.union(*(reasons for name, reasons in table.items() if source.get(name)))
 
 
+def _has_type(block: Mapping[str, Any], types: frozenset[str]) -> bool:
+    kind = block.get("type")
+    return isinstance(kind, str) and kind in types
+
+
 def call_id(block: Mapping[str, Any]) -> str | None:
     """Return the id of the tool call a content block opens, or None; `tool_calls` may not hold it too."""
     found = block.get("call_id") or block.get("id")
-    return found if block.get("type") in _CALLS and isinstance(found, str) else None
+    return found if _has_type(block, _CALLS) and isinstance(found, str) else None
 
 
 def is_bound(block: Mapping[str, Any]) -> bool:
     """Whether a block is reasoning that a provider may have bound to everything before it."""
-    if block.get("type") not in REASONING:
+    if not _has_type(block, REASONING):
         return False
     sources = (block, block.get("extras"), block.get("reasoning_content"))
     return any(isinstance(one, Mapping) and (one.get("signature") or one.get("data")) for one in sources)

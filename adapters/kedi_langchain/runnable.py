@@ -1,51 +1,33 @@
 """Rebuilding a runnable so that every chat model in it edits its history.
 
-The rule: models are wrapped where they stand, in bindings, sequences, parallels, retries and fallbacks; what cannot be
-looked into is refused with a word on what to wrap instead, never passed through. Retries and fallbacks are one logical
-request: their attempts share one edit.
+The rule: models are wrapped where they stand, in what `_REBUILDERS` lists; what holds a model and cannot be looked into
+is refused with a word on what to wrap instead, never passed through. Measured on langchain-core 1.8.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
-from typing import Any, Final, TypeVar, cast
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, cast
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import BaseMessage
-from langchain_core.runnables import Runnable, RunnableParallel, RunnableSequence, RunnableWithFallbacks
-from langchain_core.runnables.base import RunnableBindingBase
+from langchain_core.runnables import (
+    Runnable,
+    RunnableAssign,
+    RunnableBranch,
+    RunnableLambda,
+    RunnableParallel,
+    RunnableSequence,
+    RunnableWithFallbacks,
+)
+from langchain_core.runnables.base import RunnableBindingBase, RunnableEachBase
 from langchain_core.runnables.retry import RunnableRetry
+from langgraph.pregel import Pregel
 
 from kedi_compile import HistoryConfigurationError
-from kedi_compile.history.flow import Outcome
-from kedi_langchain.dialect import LangChainDialect
+from kedi_langchain.attempts import as_attempt
 from kedi_langchain.wrapped import EditingModel
 
-RunnableT = TypeVar("RunnableT", bound=Runnable[Any, Any])
 Wrap = Callable[[BaseChatModel], BaseChatModel]
-Memo = dict[tuple[bytes, ...], Outcome[BaseMessage]]
-
-_outcomes: ContextVar[Memo | None] = ContextVar("kedi_outcomes", default=None)
-"""The outcomes of the logical request under way, by the fingerprints of its messages; attempts reuse them."""
-
-
-def shared_outcome(messages: Sequence[BaseMessage]) -> Outcome[BaseMessage] | None:
-    """Return the outcome an earlier attempt at this logical request had, or None."""
-    known = _outcomes.get()
-    return known.get(_key(messages)) if known else None
-
-
-def share_outcome(messages: Sequence[BaseMessage], outcome: Outcome[BaseMessage]) -> None:
-    """Keep an outcome for later attempts, if there may be any."""
-    known = _outcomes.get()
-    if known is not None:
-        known[_key(messages)] = outcome
-
-
-def _key(messages: Sequence[BaseMessage]) -> tuple[bytes, ...]:
-    return tuple(map(LangChainDialect().fingerprint, messages))
 
 
 def rebuild(runnable: Runnable[Any, Any], wrap: Wrap) -> Runnable[Any, Any]:
@@ -58,7 +40,7 @@ def rebuild(runnable: Runnable[Any, Any], wrap: Wrap) -> Runnable[Any, Any]:
         return wrap(runnable)
     for kind, rebuilder in _REBUILDERS:
         if isinstance(runnable, kind):
-            return rebuilder(runnable, wrap)
+            return rebuilder(_with_a_model(runnable), wrap)
     name = type(runnable).__name__
     msg = (
         f"A {name} cannot be looked into, so its requests would go out unedited; wrap the chat model itself before "
@@ -67,94 +49,90 @@ def rebuild(runnable: Runnable[Any, Any], wrap: Wrap) -> Runnable[Any, Any]:
     raise HistoryConfigurationError(msg)
 
 
-def holds_model(runnable: object) -> bool:
-    """Tell whether there is a chat model in sight, in this runnable or in what it is made of."""
-    if isinstance(runnable, BaseChatModel):
+def _with_a_model(runnable: Any) -> Any:
+    if not may_hold_model(runnable):
+        msg = (
+            f"There is no chat model in sight in this {type(runnable).__name__}; wrap the chat model itself before "
+            "composing it"
+        )
+        raise HistoryConfigurationError(msg)
+    return runnable
+
+
+def may_hold_model(value: object) -> bool:
+    """Tell whether a chat model may be asked somewhere in this value: a runnable, or anything one is made of."""
+    if isinstance(value, (BaseChatModel, Pregel)) or type(value).__name__ == "_ConfigurableModel":
         return True
-    if isinstance(runnable, RunnableBindingBase):
-        return holds_model(runnable.bound)
-    if isinstance(runnable, RunnableWithFallbacks):
-        return any(map(holds_model, runnable.runnables))
-    if isinstance(runnable, RunnableSequence):
-        return any(map(holds_model, runnable.steps))
-    return isinstance(runnable, RunnableParallel) and any(map(holds_model, runnable.steps__.values()))
+    return any(map(may_hold_model, _parts(value)))
 
 
-def _binding(runnable: Any, wrap: Wrap) -> Runnable[Any, Any]:
+def _parts(value: object) -> Iterator[object]:
+    if isinstance(value, RunnableLambda):
+        yield from value.deps
+    elif isinstance(value, Runnable):
+        yield from vars(value).values()
+    elif isinstance(value, Mapping):
+        yield from value.values()
+    elif isinstance(value, (list, tuple)):
+        yield from value
+
+
+def _step(runnable: Runnable[Any, Any], wrap: Wrap) -> Runnable[Any, Any]:
+    return rebuild(runnable, wrap) if may_hold_model(runnable) else runnable
+
+
+def _bound(runnable: Any, wrap: Wrap) -> Runnable[Any, Any]:
     return cast("Runnable[Any, Any]", runnable.model_copy(update={"bound": rebuild(runnable.bound, wrap)}))
 
 
 def _retry(runnable: Any, wrap: Wrap) -> Runnable[Any, Any]:
-    return _one_request(_binding(runnable, wrap))
+    return cast("Runnable[Any, Any]", runnable.model_copy(update={"bound": _attempt(runnable.bound, wrap)}))
 
 
 def _fallbacks(runnable: Any, wrap: Wrap) -> Runnable[Any, Any]:
-    first, others = rebuild(runnable.runnable, wrap), [rebuild(one, wrap) for one in runnable.fallbacks]
-    return _one_request(runnable.model_copy(update={"runnable": first, "fallbacks": others}))
+    first, *others = (_attempt(one, wrap) for one in runnable.runnables)
+    return cast("Runnable[Any, Any]", runnable.model_copy(update={"runnable": first, "fallbacks": others}))
+
+
+def _attempt(runnable: Runnable[Any, Any], wrap: Wrap) -> Runnable[Any, Any]:
+    rebuilt = _step(runnable, wrap)
+    return rebuilt if _is_direct(rebuilt) else as_attempt(rebuilt)
+
+
+def _is_direct(runnable: object) -> bool:
+    """Whether an attempt is a model's own, so that its parent run is the call it is an attempt at."""
+    if isinstance(runnable, RunnableBindingBase) and not isinstance(runnable, RunnableRetry):
+        return _is_direct(runnable.bound)
+    return isinstance(runnable, BaseChatModel)
 
 
 def _sequence(runnable: Any, wrap: Wrap) -> Runnable[Any, Any]:
-    if not holds_model(runnable):
-        msg = "There is no chat model in sight in this sequence; wrap the chat model itself before composing it"
-        raise HistoryConfigurationError(msg)
-    steps = [rebuild(step, wrap) if holds_model(step) else step for step in runnable.steps]
-    return RunnableSequence(*steps, name=runnable.name)
+    return RunnableSequence(*(_step(step, wrap) for step in runnable.steps), name=runnable.name)
 
 
 def _parallel(runnable: Any, wrap: Wrap) -> Runnable[Any, Any]:
-    steps = {name: rebuild(step, wrap) if holds_model(step) else step for name, step in runnable.steps__.items()}
-    if not holds_model(runnable):
-        msg = "There is no chat model in sight in this parallel; wrap the chat model itself before composing it"
-        raise HistoryConfigurationError(msg)
-    return RunnableParallel(steps)
+    return RunnableParallel({name: _step(step, wrap) for name, step in runnable.steps__.items()})
+
+
+def _assign(runnable: Any, wrap: Wrap) -> Runnable[Any, Any]:
+    return RunnableAssign(cast("RunnableParallel[Any]", _parallel(runnable.mapper, wrap)), name=runnable.name)
+
+
+def _branch(runnable: Any, wrap: Wrap) -> Runnable[Any, Any]:
+    branches = [(_step(condition, wrap), _step(then, wrap)) for condition, then in runnable.branches]
+    return RunnableBranch(*branches, _step(runnable.default, wrap))
 
 
 _REBUILDERS: Final[tuple[tuple[type, Callable[[Any, Wrap], Runnable[Any, Any]]], ...]] = (
     (RunnableRetry, _retry),
-    (RunnableBindingBase, _binding),
+    (RunnableBindingBase, _bound),
+    (RunnableEachBase, _bound),
     (RunnableWithFallbacks, _fallbacks),
     (RunnableSequence, _sequence),
     (RunnableParallel, _parallel),
+    (RunnableAssign, _assign),
+    (RunnableBranch, _branch),
 )
-
-
-class _OneRequest:
-    """Opens the memory that the attempts of one logical request share."""
-
-    def invoke(self, *args: Any, **kwargs: Any) -> Any:
-        with _shared():
-            return super().invoke(*args, **kwargs)  # type: ignore[misc]  # a mixin in front of a runnable
-
-    def batch(self, *args: Any, **kwargs: Any) -> Any:
-        with _shared():
-            return super().batch(*args, **kwargs)  # type: ignore[misc]  # a mixin in front of a runnable
-
-    async def ainvoke(self, *args: Any, **kwargs: Any) -> Any:
-        with _shared():
-            return await super().ainvoke(*args, **kwargs)  # type: ignore[misc]  # a mixin in front of a runnable
-
-    async def abatch(self, *args: Any, **kwargs: Any) -> Any:
-        with _shared():
-            return await super().abatch(*args, **kwargs)  # type: ignore[misc]  # a mixin in front of a runnable
-
-
-@contextmanager
-def _shared() -> Generator[None]:
-    token = _outcomes.set({})
-    try:
-        yield
-    finally:
-        _outcomes.reset(token)
-
-
-def _one_request(runnable: RunnableT) -> RunnableT:
-    """Make the attempts of a retry or a fallback share one edit."""
-    cls = type(runnable)
-    if not issubclass(cls, _OneRequest):
-        namespace = {"__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__}
-        runnable = runnable.model_copy()  # type: ignore[attr-defined]  # both kinds are serializable models
-        runnable.__class__ = type(cls.__name__, (_OneRequest, cls), namespace)
-    return runnable
 
 
 def refuse_wrapped(model: object) -> None:

@@ -14,7 +14,7 @@ import orjson
 from langchain_core.messages import AIMessage, BaseMessage, FunctionMessage, ToolMessage
 
 from kedi_compile.history import tokens as t
-from kedi_langchain.blocks import CALL_BLOCKS, EXTRA_FIELDS, REASONING
+from kedi_langchain.blocks import CALL_BLOCKS, EXTRA_FIELDS, REASONING, call_id, content_blocks
 
 _MEDIA: Final[dict[str, int]] = {
     **dict.fromkeys(("image", "image_url", "input_image"), t.IMAGE_TOKENS),
@@ -23,6 +23,7 @@ _MEDIA: Final[dict[str, int]] = {
     **dict.fromkeys(("file", "input_file", "document", "media"), t.DOCUMENT_TOKENS),
 }
 _OPAQUE: Final = ("signature", "thought_signature", "encrypted_content", "data")
+_NO_WORDS: Final = frozenset({*_OPAQUE, "type", "id", "index"})
 
 
 def estimate(message: BaseMessage) -> int:
@@ -33,6 +34,9 @@ def estimate(message: BaseMessage) -> int:
     if isinstance(message, AIMessage):
         for call in (*message.tool_calls, *message.invalid_tool_calls):
             total += t.CALL_TOKENS + t.tokens_of_bytes(_size(call["name"]) + _size(call["args"]))
+        known = {call["id"] for call in (*message.tool_calls, *message.invalid_tool_calls)}
+        alone = [block for block in content_blocks(message.content) if (call_id(block) or None) not in {None, *known}]
+        total += sum(t.CALL_TOKENS + t.tokens_of_bytes(_size(block)) for block in alone)
     if message.additional_kwargs:
         kept = {name: value for name, value in message.additional_kwargs.items() if name in EXTRA_FIELDS}
         total += t.tokens_of_bytes(_size(kept)) if kept else 0
@@ -51,25 +55,38 @@ def content_tokens(content: object) -> int:
 
 
 def _block_tokens(block: Mapping[str, Any]) -> int:
-    kind = block.get("type")
+    kind = str(block.get("type"))
     if kind in CALL_BLOCKS:
         return 0
-    if kind in _MEDIA:
-        return _MEDIA[kind]
     if kind in REASONING:
         return _reasoning_tokens(block)
-    if isinstance(text := block.get("text"), str):
-        return t.text_tokens(text)
+    if (text := _written(block)) is not None:
+        return content_tokens(text)
+    if kind in _MEDIA:
+        return max(_MEDIA[kind], _by_media_type(block))
     return t.tokens_of_bytes(_size(block))
+
+
+def _written(block: Mapping[str, Any]) -> Any:
+    """What a block holds in words: its text, or that of a document that came as text."""
+    source = block.get("source")
+    if isinstance(source, Mapping) and source.get("type") in ("text", "content"):
+        return source.get("data") or source.get("content")
+    return block["text"] if isinstance(block.get("text"), str) else None
+
+
+def _by_media_type(block: Mapping[str, Any]) -> int:
+    kind = str(block.get("mime_type", "")).partition("/")[0]
+    return _MEDIA.get(kind, 0)
 
 
 def _reasoning_tokens(block: Mapping[str, Any]) -> int:
     """Either the text or its encrypted form is billed, not both."""
-    inner = block.get("reasoning_content")
-    sources = [one for one in (block, block.get("extras"), inner) if isinstance(one, Mapping)]
+    nested = [inner for inner in (block.get("extras"), block.get("reasoning_content")) if isinstance(inner, Mapping)]
+    sources = [block, *nested]
     opaque = sum(t.opaque_tokens(one[name]) for one in sources for name in _OPAQUE if isinstance(one.get(name), str))
-    texts = [value for one in sources for name, value in one.items() if name not in _OPAQUE and name != "type"]
-    return max(opaque, sum(t.tokens_of_bytes(_size(value)) for value in texts if value))
+    words = [value for one in sources for name, value in one.items() if name not in _NO_WORDS and value not in nested]
+    return max(opaque, sum(t.tokens_of_bytes(_size(value)) for value in words if value))
 
 
 def _size(value: Any) -> int:

@@ -2,36 +2,36 @@
 
 A wrapped model is a copy of the caller's model whose class adds the edit in front of the six methods every way in goes
 through: it keeps its type, its tools and structured output, its profile, and its tracing sees the edited request. The
-edit happens once for each logical request; retries and fallbacks that were composed here reuse it. Measured on
-langchain-core 1.8.
+edit happens once for each logical request; later attempts of a retry or fallback take it over (`attempts.py`).
+Measured on langchain-core 1.8.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Generator, Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, ClassVar, Protocol, cast
 
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
-from langchain_core.messages import AIMessageChunk, BaseMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
 from langchain_core.runnables import Runnable, RunnableConfig
 
+from kedi_langchain.attempts import FailedAttempts, caller_of, invoking
 from kedi_langchain.editing import EditedRequest
 
 
 class Editor(Protocol):
     """What a wrapped model asks its adapter for."""
 
-    def edit_request(
-        self, messages: Sequence[BaseMessage], model: BaseChatModel, arguments: dict[str, Any]
-    ) -> EditedRequest:
-        """Edit one request on a synchronous path."""
+    failed_attempts: FailedAttempts
+
+    def begin(self, messages: Sequence[BaseMessage], model: BaseChatModel, arguments: dict[str, Any]) -> EditedRequest:
+        """Begin a request of a wrapped model."""
         ...
 
-    async def aedit_request(
-        self, messages: Sequence[BaseMessage], model: BaseChatModel, arguments: dict[str, Any]
-    ) -> EditedRequest:
-        """Edit one request on an asynchronous path."""
+    def note(self, request: EditedRequest) -> EditedRequest:
+        """Take note of an edited request."""
         ...
 
     def compose(self, runnable: Runnable[Any, Any]) -> Runnable[Any, Any]:
@@ -44,26 +44,44 @@ class EditingModel(BaseChatModel):
 
     kedi_editor: ClassVar[Editor]
 
+    def invoke(
+        self, input: LanguageModelInput, config: RunnableConfig | None = None, *, stop: Any = None, **kwargs: Any
+    ) -> AIMessage:
+        """Come through `generate`."""
+        with invoking(config):
+            return super().invoke(input, config, stop=stop, **kwargs)
+
+    async def ainvoke(
+        self, input: LanguageModelInput, config: RunnableConfig | None = None, *, stop: Any = None, **kwargs: Any
+    ) -> AIMessage:
+        """Come through `agenerate`."""
+        with invoking(config):
+            return await super().ainvoke(input, config, stop=stop, **kwargs)
+
     def generate(
         self, messages: list[list[BaseMessage]], stop: list[str] | None = None, callbacks: Any = None, **kwargs: Any
     ) -> LLMResult:
         """Edit each request of the batch, then generate."""
-        edited = [self.kedi_editor.edit_request(one, self, kwargs) for one in messages]
+        caller = caller_of(callbacks=callbacks)
+        edited = [self._edited(one, kwargs, caller) for one in messages]
         target, arguments = _common(edited, self, kwargs)
-        result = super(EditingModel, target).generate(
-            [one.messages for one in edited], stop=stop, callbacks=callbacks, **arguments
-        )
+        with self._attempting(edited, caller):
+            result = super(EditingModel, target).generate(
+                [one.messages for one in edited], stop=stop, callbacks=callbacks, **arguments
+            )
         return _noted(edited, result)
 
     async def agenerate(
         self, messages: list[list[BaseMessage]], stop: list[str] | None = None, callbacks: Any = None, **kwargs: Any
     ) -> LLMResult:
         """Edit each request of the batch, then generate."""
-        edited = [await self.kedi_editor.aedit_request(one, self, kwargs) for one in messages]
+        caller = caller_of(callbacks=callbacks)
+        edited = [await self._aedited(one, kwargs, caller) for one in messages]
         target, arguments = _common(edited, self, kwargs)
-        result = await super(EditingModel, target).agenerate(
-            [one.messages for one in edited], stop=stop, callbacks=callbacks, **arguments
-        )
+        with self._attempting(edited, caller):
+            result = await super(EditingModel, target).agenerate(
+                [one.messages for one in edited], stop=stop, callbacks=callbacks, **arguments
+            )
         return _noted(edited, result)
 
     def stream(
@@ -73,10 +91,11 @@ class EditingModel(BaseChatModel):
         if not self._should_stream(async_api=False, **{**kwargs, "stream": True}):
             yield from super().stream(input, config, stop=stop, **kwargs)
             return
-        request = self.kedi_editor.edit_request(self._messages(input), self, kwargs)
-        target = cast("EditingModel", request.model)
-        request.session.sent()
-        yield from super(EditingModel, target).stream(request.messages, config, stop=stop, **request.arguments)
+        caller = caller_of(config)
+        request = self._edited(self._read(input), kwargs, caller)
+        target, arguments = _common([request], self, kwargs)
+        with self._attempting([request], caller):
+            yield from super(EditingModel, target).stream(request.messages, config, stop=stop, **arguments)
 
     async def astream(
         self, input: LanguageModelInput, config: RunnableConfig | None = None, *, stop: Any = None, **kwargs: Any
@@ -86,44 +105,57 @@ class EditingModel(BaseChatModel):
             async for chunk in super().astream(input, config, stop=stop, **kwargs):
                 yield chunk
             return
-        request = await self.kedi_editor.aedit_request(self._messages(input), self, kwargs)
-        target = cast("EditingModel", request.model)
-        request.session.sent()
-        async for chunk in super(EditingModel, target).astream(
-            request.messages, config, stop=stop, **request.arguments
-        ):
-            yield chunk
+        caller = caller_of(config)
+        request = await self._aedited(self._read(input), kwargs, caller)
+        target, arguments = _common([request], self, kwargs)
+        with self._attempting([request], caller):
+            async for chunk in super(EditingModel, target).astream(request.messages, config, stop=stop, **arguments):
+                yield chunk
 
     def _chat_model_stream_v3(
         self, input: LanguageModelInput, config: RunnableConfig | None = None, *, stop: Any = None, **kwargs: Any
     ) -> Any:
-        request = self.kedi_editor.edit_request(self._messages(input), self, kwargs)
-        target = cast("EditingModel", request.model)
-        request.session.sent()
-        return super(EditingModel, target)._chat_model_stream_v3(
-            request.messages, config, stop=stop, **request.arguments
-        )
+        request = self._edited(self._read(input), kwargs, caller_of(config))
+        target, arguments = _common([request], self, kwargs)
+        return super(EditingModel, target)._chat_model_stream_v3(request.messages, config, stop=stop, **arguments)
 
     async def _achat_model_stream_v3(
         self, input: LanguageModelInput, config: RunnableConfig | None = None, *, stop: Any = None, **kwargs: Any
     ) -> Any:
-        request = await self.kedi_editor.aedit_request(self._messages(input), self, kwargs)
-        target = cast("EditingModel", request.model)
-        request.session.sent()
+        request = await self._aedited(self._read(input), kwargs, caller_of(config))
+        target, arguments = _common([request], self, kwargs)
         return await super(EditingModel, target)._achat_model_stream_v3(
-            request.messages, config, stop=stop, **request.arguments
+            request.messages, config, stop=stop, **arguments
         )
-
-    def with_retry(self, **kwargs: Any) -> Any:
-        """Retry with the edit of the first attempt."""
-        return self.kedi_editor.compose(super().with_retry(**kwargs))
 
     def with_fallbacks(self, fallbacks: Sequence[Runnable[Any, Any]], **kwargs: Any) -> Any:
         """Fall back to models that get the same edited request; they are wrapped too."""
         return self.kedi_editor.compose(super().with_fallbacks(fallbacks, **kwargs))
 
-    def _messages(self, input: LanguageModelInput) -> list[BaseMessage]:
+    def _read(self, input: LanguageModelInput) -> list[BaseMessage]:
         return self._convert_input(input).to_messages()
+
+    def _edited(self, messages: Sequence[BaseMessage], kwargs: dict[str, Any], caller: Hashable) -> EditedRequest:
+        request = self.kedi_editor.begin(messages, self, kwargs)
+        known = self.kedi_editor.failed_attempts.take(caller, messages)
+        return self.kedi_editor.note(request.edit() if known is None else request.reuse(known))
+
+    async def _aedited(
+        self, messages: Sequence[BaseMessage], kwargs: dict[str, Any], caller: Hashable
+    ) -> EditedRequest:
+        request = self.kedi_editor.begin(messages, self, kwargs)
+        known = self.kedi_editor.failed_attempts.take(caller, messages)
+        return self.kedi_editor.note(await request.aedit() if known is None else request.reuse(known))
+
+    @contextmanager
+    def _attempting(self, edited: Sequence[EditedRequest], caller: Hashable) -> Generator[None]:
+        """Leave the edits of a failing attempt for the next one."""
+        try:
+            yield
+        except Exception:
+            for one in edited:
+                self.kedi_editor.failed_attempts.leave(caller, one.shown, one.outcome)
+            raise
 
 
 def _common(

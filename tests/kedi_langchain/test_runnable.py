@@ -61,6 +61,8 @@ COMPOSED: dict[str, Callable[[Chat], AnyRunnable]] = {
     "fallbacks": lambda model: model.with_fallbacks([chat()]),
     "parallel": lambda model: RunnableParallel(answer=model, given=RunnablePassthrough()),
     "sequence in a parallel": lambda model: RunnableParallel(answer=model.bind(stop=["x"]) | StrOutputParser()),
+    "branch": lambda model: RunnableBranch((bool, model), chat()),
+    "branch by default": lambda model: RunnableBranch((lambda _: False, chat()), model | StrOutputParser()),
     "named": lambda model: (model | StrOutputParser()).with_config(run_name="mine"),
 }
 
@@ -92,6 +94,24 @@ def test_a_prompt_in_front_of_the_model_is_part_of_the_request() -> None:
     assert transport.sent == [EDITED, EDITED]
 
 
+def test_a_model_that_assigns_a_key_is_wrapped() -> None:
+    """`RunnablePassthrough.assign` answers beside its input."""
+    transport = Transport(["done"])
+    assigned = adapter(keep(1)).wrap(RunnablePassthrough.assign(answer=PROMPT | chat(transport) | StrOutputParser()))
+
+    assert assigned.invoke({"history": asked()})["answer"] == "done"
+    assert transport.sent == [EDITED]
+
+
+def test_a_model_mapped_over_inputs_is_wrapped() -> None:
+    """`.map()` makes a request of each input."""
+    transport, processor = Transport(), Keeping(1)
+
+    adapter(processor).wrap(chat(transport).map()).invoke([asked(), asked()])
+
+    assert (transport.sent, processor.count) == ([EDITED, EDITED], 2)
+
+
 def test_a_sequence_keeps_its_name() -> None:
     """Tracing finds the rebuilt sequence by the same name."""
     chain = chat() | StrOutputParser()
@@ -110,12 +130,9 @@ def test_a_binding_keeps_its_arguments_and_config() -> None:
 
 
 OPAQUE: dict[str, Callable[[], AnyRunnable]] = {
-    "RunnableBranch": lambda: RunnableBranch((bool, chat()), chat()),
     "_ConfigurableModel": _configurable,
     "_ConfigurableModel, bound": lambda: _configurable().bind_tools([]),
     "CompiledStateGraph": lambda: _graph(chat()),
-    "RunnableEach": lambda: chat().map(),
-    "RunnableAssign": lambda: RunnablePassthrough.assign(answer=PROMPT | chat()),
     "RunnableConfigurableFields": lambda: chat().configurable_fields(model_name=ConfigurableField(id="name")),
     "RunnableConfigurableAlternatives": (
         lambda: chat().configurable_alternatives(ConfigurableField(id="name"), other=chat())

@@ -1,0 +1,84 @@
+"""What failed attempts at a request had edited, for the next attempt at the same one.
+
+A retry or a fallback around a wrapped model makes several attempts at one logical request; the edit is proved once, and
+a later attempt takes it over. Attempts belong together when they stand below one parent run, or below one retry or
+fallback that was wrapped with its sequences. Only failed attempts leave anything behind, so two equal requests of one
+batch never share an edit. Measured on langchain-core 1.8.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Generator, Hashable, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Final
+
+from langchain_core.messages import BaseMessage
+from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.base import RunnableBinding
+from langchain_core.runnables.config import ensure_config
+
+from kedi_compile.history.flow import Outcome
+from kedi_langchain.dialect import LangChainDialect
+
+Key = tuple[bytes, ...]
+
+_KEPT: Final = 256
+"""How many callers with failed attempts are remembered."""
+
+_ONE_CALL: Final = "__kedi_one_call"
+"""The configurable that names the call of a retry or fallback; names like this stay out of traces and checkpoints."""
+
+_invoking: ContextVar[Hashable] = ContextVar("kedi_invoking", default=None)
+
+
+class FailedAttempts:
+    """The outcomes of failed attempts, by caller and by the fingerprints of the messages."""
+
+    def __init__(self) -> None:
+        self._outcomes: OrderedDict[Hashable, dict[Key, list[Outcome[BaseMessage]]]] = OrderedDict()
+
+    def leave(self, caller: Hashable, messages: Sequence[BaseMessage], outcome: Outcome[BaseMessage]) -> None:
+        """Leave the outcome of an attempt that failed."""
+        if caller is not None:
+            self._outcomes.setdefault(caller, {}).setdefault(_key(messages), []).append(outcome)
+            while len(self._outcomes) > _KEPT:
+                self._outcomes.popitem(last=False)
+
+    def take(self, caller: Hashable, messages: Sequence[BaseMessage]) -> Outcome[BaseMessage] | None:
+        """Take over what an earlier attempt at this request left, or None."""
+        left = self._outcomes.get(caller) if caller is not None else None
+        found = left.get(_key(messages)) if left else None
+        return found.pop() if found else None
+
+
+def caller_of(config: RunnableConfig | None = None, callbacks: Any = None) -> Hashable:
+    """Return what the attempts of one logical request have in common; None if this one stands alone."""
+    known = ensure_config(config)
+    marked = known.get("configurable", {}).get(_ONE_CALL)
+    parent = getattr(callbacks or known.get("callbacks"), "parent_run_id", None)
+    return next((one for one in (marked, _invoking.get(), parent) if one is not None), None)
+
+
+@contextmanager
+def invoking(config: RunnableConfig | None) -> Generator[None]:
+    """Keep what `config` says of the caller for `generate`, which gets its callbacks alone."""
+    token = _invoking.set(((config or {}).get("configurable") or {}).get(_ONE_CALL))
+    try:
+        yield
+    finally:
+        _invoking.reset(token)
+
+
+def as_attempt(runnable: Runnable[Any, Any]) -> Runnable[Any, Any]:
+    """Return what a retry or fallback tries, so that models deep in it know which call they are an attempt at."""
+    return RunnableBinding(bound=runnable, config_factories=[_mark])
+
+
+def _mark(config: RunnableConfig) -> RunnableConfig:
+    return {"configurable": {_ONE_CALL: caller_of(config)}}
+
+
+def _key(messages: Sequence[BaseMessage]) -> Key:
+    return tuple(map(LangChainDialect().fingerprint, messages))
