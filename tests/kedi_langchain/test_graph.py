@@ -30,7 +30,7 @@ from chats import Context, Keeping, StreamingChat, adapter, asked, calls, keep, 
 from checkpointers import CHECKPOINTERS, aopened, opened
 from kedi_compile import HistoryConfigurationError, HistoryProcessingWarning
 from kedi_langchain import LangChainAdapter
-from threads import THREAD, Graph, answering, asks, graph, kept, look, says
+from threads import THREAD, Graph, agent, answering, asks, graph, kept, look, says
 
 BEFORE = [*lines(turns(3)), "< now"]
 KEPT_ONE = ["< question 3", "> answer 3", "< now"]
@@ -214,7 +214,7 @@ def test_a_wrapped_model_behind_the_answer_is_not_taken_for_the_nodes() -> None:
 def test_two_models_in_a_row_keep_the_edit_of_the_thread() -> None:
     """The first was shown the thread and the second a draft: the thread keeps its own edit, and the last answer."""
     drafting, revising = answering("draft"), answering("final")
-    revise = RunnableLambda(lambda draft: [HumanMessage("Revise."), draft, HumanMessage("Now.")])
+    revise: Any = RunnableLambda(lambda draft: [HumanMessage("Revise."), draft, HumanMessage("Now.")])
     model = StreamingChat(transport=drafting) | revise | StreamingChat(transport=revising)
 
     finished = of_node(adapter(keep(1)).model_node(model)).invoke(asks(), THREAD)
@@ -311,6 +311,21 @@ def test_a_wrapped_model_is_refused_by_the_node() -> None:
 
     with pytest.raises(HistoryConfigurationError, match="wrapped already"):
         ours.model_node(wrapped)
+
+
+def test_an_agent_as_a_node_leaves_the_outer_graphs_history() -> None:
+    """A limit of the host: an outer graph adds an agent's list to its own by id, so what was removed stays there.
+
+    Each request is edited all the same, from the outer graph's whole history.
+    """
+    transport = answering("one", "two")
+    subject = of_node(agent(transport, adapter(keep(1))))
+
+    subject.invoke(asks(), THREAD)
+    finished = subject.invoke(says("next"), THREAD)
+
+    assert transport.sent == [KEPT_ONE, ["< now", "> one", "< next"]]
+    assert lines(finished["messages"]) == [*BEFORE, "> one", "< next", "> two"]
 
 
 class Chained(StreamingChat):

@@ -20,7 +20,7 @@ from langchain.agents.middleware import (
     ModelRetryMiddleware,
     SummarizationMiddleware,
 )
-from langchain.agents.middleware.types import ExtendedModelResponse
+from langchain.agents.middleware.types import ExtendedModelResponse, ModelResponse
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.runnables.config import ContextThreadPoolExecutor
 from langgraph.checkpoint.memory import InMemorySaver
@@ -266,6 +266,20 @@ def test_a_wrapped_model_that_another_middleware_brings_is_refused(side: str) ->
     with pytest.raises(HistoryConfigurationError, match="wrapped already"):
         subject.invoke(asks(), THREAD)
     assert transport.sent == []
+
+
+class Silent(AgentMiddleware[Any, Any]):
+    """Returns no answer at all."""
+
+    def wrap_model_call(self, request: Any, handler: Handler) -> Any:
+        return ModelResponse(result=[])
+
+
+def test_a_step_without_an_answer_keeps_no_edit() -> None:
+    """The host allows it; there is nothing to keep the edit with, so the history stays as it was."""
+    subject = agent(answering("never"), adapter(keep(1)), InMemorySaver(), inside=[Silent()])
+
+    assert lines(subject.invoke(asks(), THREAD)["messages"]) == [*lines(turns(3)), "< now"]
 
 
 def _beside(side: str, other: Any) -> dict[str, Any]:
