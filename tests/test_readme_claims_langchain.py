@@ -13,7 +13,12 @@ from typing import Any, Final
 
 import pytest
 from langchain.agents import create_agent
-from langchain.agents.middleware import ClearToolUsesEdit, ContextEditingMiddleware, SummarizationMiddleware
+from langchain.agents.middleware import (
+    AgentMiddleware,
+    ClearToolUsesEdit,
+    ContextEditingMiddleware,
+    SummarizationMiddleware,
+)
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, trim_messages
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
@@ -214,6 +219,36 @@ def test_a_streamed_request_is_not_retried() -> None:
         list(model.stream(asked()))
 
     assert (processor.count, len(transport.sent)) == (1, 1)
+
+
+def test_a_streamed_request_falls_back_with_the_edit_of_its_first_attempt() -> None:
+    """The processor runs once, and both models are sent the same."""
+    processor, broken, whole = Keeping(), Transport([ConnectionError()]), Transport()
+    model = adapter(processor).wrap(StreamingChat(transport=broken))
+
+    list(model.with_fallbacks([StreamingChat(transport=whole)]).stream(asked()))
+
+    assert processor.count == 1
+    assert broken.sent == whole.sent == [["< question 3", "> answer 3", "< now"]]
+
+
+class Behind(AgentMiddleware[Any, Any]):
+    """Sends the last message alone."""
+
+    def wrap_model_call(self, request: Any, handler: Any) -> Any:
+        return handler(request.override(messages=request.messages[-1:]))
+
+
+def test_a_middleware_behind_ours_is_not_seen() -> None:
+    """It sends what nobody proved, so ours is put last: there it sees what the other has made."""
+    transport, processor = Transport(), Keeping(1)
+    ours = adapter(processor).middleware()
+
+    agent_of(Chat(transport=transport), [ours, Behind()]).invoke({"messages": asked(3)}, thread())
+    agent_of(Chat(transport=transport), [Behind(), ours]).invoke({"messages": asked(3)}, thread())
+
+    assert transport.sent == [["< now"], ["< now"]]
+    assert [len(shown) for shown in processor.shown] == [7, 1]
 
 
 def test_a_wrapped_model_is_refused_under_the_middleware() -> None:
