@@ -320,17 +320,21 @@ def test_a_system_prompt_of_an_agent_is_not_part_of_its_history() -> None:
     assert transport.sent == [["< system Be brief.", "< now"]]
 
 
-def test_what_context_editing_cleared_is_kept_as_soon_as_an_edit_is_made() -> None:
-    """It stands in front of the middleware, so the edit is made of what it left."""
+def test_what_context_editing_clears_stays_whole_in_the_thread_that_ours_edits() -> None:
+    """It stands in front of the middleware and changes the request alone; the edit makes none of it durable."""
+    transport = Transport()
     cleared = ContextEditingMiddleware(edits=[ClearToolUsesEdit(trigger=1, keep=0)])
-    agent = agent_of(Chat(transport=Transport()), [cleared, adapter(keep(1)).middleware()], look)
+    agent = agent_of(Chat(transport=transport), [cleared, adapter(keep(1)).middleware()], look)
 
-    state = agent.invoke({"messages": [*turns(1), *EXCHANGE, HumanMessage("now")]}, thread())
+    agent.invoke({"messages": [*turns(1), *EXCHANGE, HumanMessage("now")]}, thread())
 
-    assert [message.text for message in state["messages"] if message.type == "tool"] == ["[cleared]"]
+    kept = agent.get_state(thread()).values["messages"]
+    assert [message.text for message in transport.requests[0] if message.type == "tool"] == ["[cleared]"]
+    assert [message.text for message in kept if message.type == "tool"] == ["seen"]
+    assert held(agent) == ["< question", "> call c1", "< result c1", "> answer", "< now", "> done"]
 
 
-def test_a_model_that_a_function_calls_is_not_seen_in_a_chain_with_another_one() -> None:
+def test_a_model_that_a_function_hides_is_not_seen_in_a_chain_with_another_one() -> None:
     """A function is a step like any other; alone it is refused."""
     inner, outer = Transport(), Transport()
     hidden = RunnableLambda(Chat(transport=inner).invoke)
