@@ -203,17 +203,20 @@ class RunSession(Generic[MessageT]):
             )
             raise HistoryProcessingValidationError([Violation("bound_reasoning", detail, entries=staged.bound)])
 
-    def observe(self, sent: Sequence[MessageT], response: MessageT, tokens: int | None, info: RequestInfo) -> None:
+    def observe(
+        self, sent: Sequence[MessageT], response: MessageT | None, tokens: int | None, info: RequestInfo
+    ) -> None:
         """Take note of an answer: origins of the new messages, and usage bound to what was sent.
 
-        `sent` is the history as the host keeps it, without the response; `tokens` is the provider's input plus output
-        count, or None if it gave none.
+        `sent` is the history as the host keeps it, without the response; `response` is None where the host never
+        sees it whole. `tokens` is the provider's input plus output count, or None if it gave none.
         """
         self._lifecycle.move(RequestState.ANSWERED)
-        for message in (sent[-1], response):
+        answer = [] if response is None else [response]
+        for message in (sent[-1], *answer):
             for carrier, origins in self._dialect.origins(message, info.run_id, info.source_location):
                 self._origins.record(carrier, origins)
-        self._usage.bind(tokens, lambda: self.revision([*sent, response]))
+        self._usage.bind(tokens, lambda: self.revision([*sent, *answer]))
 
     def undo(self) -> None:
         """Give up the current request: a staged generation does not count, and the request is FAILED."""

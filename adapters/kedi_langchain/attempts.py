@@ -13,11 +13,13 @@ from collections.abc import Generator, Hashable, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
+from langchain_core.callbacks import BaseCallbackManager
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.base import RunnableBinding
-from langchain_core.runnables.config import ensure_config
+from langchain_core.runnables.config import ensure_config, var_child_runnable_config
 
 from kedi_compile.history.flow import Outcome
 from kedi_langchain.dialect import LangChainDialect
@@ -51,6 +53,34 @@ class FailedAttempts:
         left = self._outcomes.get(caller) if caller is not None else None
         found = left.get(_key(messages)) if left else None
         return found.pop() if found else None
+
+
+class ModelSteps:
+    """The outcome of each model step of an agent under way, for whatever retry or fallback tries it again.
+
+    A step is known by the callback manager the host makes for its node: all attempts find it in their context, and it
+    goes when the step is over.
+    """
+
+    def __init__(self) -> None:
+        self._steps: WeakKeyDictionary[Any, tuple[tuple[BaseMessage, ...], Outcome[BaseMessage]]] = WeakKeyDictionary()
+
+    def remember(self, shown: tuple[BaseMessage, ...], outcome: Outcome[BaseMessage]) -> None:
+        """Remember what this step's attempts are to share."""
+        if (step := _callbacks()) is not None:
+            self._steps[step] = (shown, outcome)
+
+    def known(self, shown: tuple[BaseMessage, ...]) -> Outcome[BaseMessage] | None:
+        """Return the outcome of an earlier attempt at this step that showed the same messages, or None."""
+        step = _callbacks()
+        before, outcome = self._steps.get(step, ((), None)) if step is not None else ((), None)
+        return outcome if before == shown else None
+
+
+def _callbacks() -> BaseCallbackManager | None:
+    """The manager itself: `ensure_config` would return a copy."""
+    found = (var_child_runnable_config.get() or {}).get("callbacks")
+    return found if isinstance(found, BaseCallbackManager) else None
 
 
 def caller_of(config: RunnableConfig | None = None, callbacks: Any = None) -> Hashable:

@@ -70,10 +70,10 @@ class EditedRequest:
         """The messages to send."""
         return without_response_ids(self.history, self.model) if self.is_rewritten else self.history
 
-    def answered(self, response: BaseMessage, run_id: str | None = None) -> None:
-        """Note the answer."""
+    def answered(self, response: BaseMessage | None, run_id: str | None = None) -> None:
+        """Note the answer; None for a stream, whose answer the caller puts together."""
         info = replace(self.info, run_id=run_id or self.info.run_id)
-        self.session.observe(self.history, response, reported_tokens(response), info)
+        self.session.observe(self.history, response, reported_tokens(response) if response else None, info)
 
 
 def request_info(model: BaseChatModel, request_index: int = 1, run_id: str | None = None) -> RequestInfo:

@@ -1,7 +1,8 @@
 """A node of a raw LangGraph graph that calls a model and keeps an edit together with the answer it led to.
 
 The node returns the durable replacement and the response in one update, so a failing or cancelled call leaves the state
-as it was. A raw graph has no private state for the adapter, so each call counts as a run of one request.
+as it was. A raw graph has no private state for the adapter, so each call counts as a run of one request, and a fixed
+response id or conversation in the model's own arguments is left out of rewritten requests alone.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import BaseMessage, convert_to_messages
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 
+from kedi_langchain.durable import replacement, shows
 from kedi_langchain.editing import EditedRequest
-from kedi_langchain.middleware import replacement
 
 Update = dict[str, list[BaseMessage | dict[str, Any]]]
 
@@ -23,20 +24,28 @@ edits_of_node: ContextVar[list[EditedRequest] | None] = ContextVar("kedi_edits_o
 """Where wrapped models note the edits they make inside a node."""
 
 
-def model_node(model: Runnable[Any, Any], key: str) -> Runnable[Mapping[str, Any], Update]:
-    """Return a node that calls the wrapped `model` over `state[key]` and returns the update of that key."""
+def model_node(model: Runnable[Any, Any], key: str) -> Runnable[Any, Update]:
+    """Return a node that calls the wrapped `model` over a graph's `key` and returns the update of that key."""
 
-    def call(state: Mapping[str, Any], config: RunnableConfig) -> Update:
+    def call(state: Any, config: RunnableConfig) -> Update:
+        thread = _thread(state, key)
         with _noting() as edits:
-            response = model.invoke(list(state[key]), config)
-        return {key: _update(edits, response)}
+            response = model.invoke(list(thread), config)
+        return {key: _update(edits, thread, response)}
 
-    async def acall(state: Mapping[str, Any], config: RunnableConfig) -> Update:
+    async def acall(state: Any, config: RunnableConfig) -> Update:
+        thread = _thread(state, key)
         with _noting() as edits:
-            response = await model.ainvoke(list(state[key]), config)
-        return {key: _update(edits, response)}
+            response = await model.ainvoke(list(thread), config)
+        return {key: _update(edits, thread, response)}
 
     return RunnableLambda(call, acall, name="model_node")
+
+
+def _thread(state: Any, key: str) -> list[BaseMessage]:
+    """The thread's messages: a state is a mapping, or an object with attributes."""
+    found = state[key] if isinstance(state, Mapping) else getattr(state, key)
+    return convert_to_messages(found)
 
 
 @contextmanager
@@ -49,10 +58,12 @@ def _noting() -> Generator[list[EditedRequest]]:
         edits_of_node.reset(token)
 
 
-def _update(edits: list[EditedRequest], response: object) -> list[BaseMessage | dict[str, Any]]:
-    """The response, behind the history as the last request of the node had it."""
+def _update(
+    edits: list[EditedRequest], thread: list[BaseMessage], response: object
+) -> list[BaseMessage | dict[str, Any]]:
+    """The response, behind the thread as the last request that showed it left it."""
     if not isinstance(response, BaseMessage):
         msg = f"The model of a node returned {type(response).__name__}, not a message; leave output parsers out of it"
         raise TypeError(msg)
-    last = edits[-1] if edits else None
-    return replacement(last.history, last.shown, [response]) if last and last.is_rewritten else [response]
+    last = next((one for one in reversed(edits) if shows(one, thread)), None)
+    return replacement(last, thread, [response]) if last and last.is_rewritten else [response]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Generator, Hashable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, ClassVar, Protocol, cast
 
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
@@ -17,6 +18,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
 from langchain_core.runnables import Runnable, RunnableConfig
 
+from kedi_compile import HistoryConfigurationError
 from kedi_langchain.attempts import FailedAttempts, caller_of, invoking
 from kedi_langchain.editing import EditedRequest
 
@@ -96,6 +98,7 @@ class EditingModel(BaseChatModel):
         target, arguments = _common([request], self, kwargs)
         with self._attempting([request], caller):
             yield from super(EditingModel, target).stream(request.messages, config, stop=stop, **arguments)
+        request.answered(None)
 
     async def astream(
         self, input: LanguageModelInput, config: RunnableConfig | None = None, *, stop: Any = None, **kwargs: Any
@@ -111,6 +114,7 @@ class EditingModel(BaseChatModel):
         with self._attempting([request], caller):
             async for chunk in super(EditingModel, target).astream(request.messages, config, stop=stop, **arguments):
                 yield chunk
+        request.answered(None)
 
     def _chat_model_stream_v3(
         self, input: LanguageModelInput, config: RunnableConfig | None = None, *, stop: Any = None, **kwargs: Any
@@ -136,6 +140,7 @@ class EditingModel(BaseChatModel):
         return self._convert_input(input).to_messages()
 
     def _edited(self, messages: Sequence[BaseMessage], kwargs: dict[str, Any], caller: Hashable) -> EditedRequest:
+        _refuse_second_edit(self)
         request = self.kedi_editor.begin(messages, self, kwargs)
         known = self.kedi_editor.failed_attempts.take(caller, messages)
         return self.kedi_editor.note(request.edit() if known is None else request.reuse(known))
@@ -143,6 +148,7 @@ class EditingModel(BaseChatModel):
     async def _aedited(
         self, messages: Sequence[BaseMessage], kwargs: dict[str, Any], caller: Hashable
     ) -> EditedRequest:
+        _refuse_second_edit(self)
         request = self.kedi_editor.begin(messages, self, kwargs)
         known = self.kedi_editor.failed_attempts.take(caller, messages)
         return self.kedi_editor.note(await request.aedit() if known is None else request.reuse(known))
@@ -156,6 +162,28 @@ class EditingModel(BaseChatModel):
             for one in edited:
                 self.kedi_editor.failed_attempts.leave(caller, one.shown, one.outcome)
             raise
+
+
+_is_edited_outside: ContextVar[bool] = ContextVar("kedi_is_edited_outside", default=False)
+
+
+@contextmanager
+def edited_outside() -> Generator[None]:
+    """Refuse wrapped models while a request is under way that was edited already."""
+    token = _is_edited_outside.set(True)
+    try:
+        yield
+    finally:
+        _is_edited_outside.reset(token)
+
+
+def _refuse_second_edit(model: BaseChatModel) -> None:
+    if _is_edited_outside.get():
+        msg = (
+            f"This {type(model).__name__} is wrapped already, and the middleware edits its requests too; give the "
+            "agent and its other middleware models that are not wrapped"
+        )
+        raise HistoryConfigurationError(msg)
 
 
 def _common(
