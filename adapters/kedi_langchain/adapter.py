@@ -8,7 +8,7 @@ is composed of them are in `wrapped.py` and `runnable.py`, agents in `middleware
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, TypeVar, cast
 
 from langchain_core.language_models import BaseChatModel
@@ -22,7 +22,6 @@ from kedi_compile import (
     HistoryProcessorCallback,
     HistoryProcessorCondition,
 )
-from kedi_compile.history.origins import OriginLedger
 from kedi_compile.history.policy import HistoryPolicy
 from kedi_compile.history.reasoning import BoundReasoning, ReasoningProtection
 from kedi_compile.session import Carried, RunSession
@@ -31,6 +30,7 @@ from kedi_langchain.dialect import LangChainDialect
 from kedi_langchain.editing import EditedRequest, request_info
 from kedi_langchain.graph import Update, edits_of_node, model_node
 from kedi_langchain.middleware import HistoryMiddleware
+from kedi_langchain.origins import ThreadOrigins
 from kedi_langchain.runnable import rebuild, refuse_wrapped
 from kedi_langchain.wrapped import EditingModel, editing_class
 
@@ -77,7 +77,7 @@ class LangChainAdapter:
         self._policy: HistoryPolicy[BaseMessage] = HistoryPolicy(
             history_processor, history_processor_condition, token_counter, reasoning_protection, bound_reasoning
         )
-        self._origins = OriginLedger()
+        self._origins = ThreadOrigins()
         self._warned = False
         self.failed_attempts = FailedAttempts()
         if history_processor is not None:
@@ -102,8 +102,10 @@ class LangChainAdapter:
         """Return the middleware for `create_agent(middleware=[...])`; put it last, next to the model."""
         return HistoryMiddleware(self._policy, self._new_session)
 
-    def model_node(self, model: Runnable[Any, Any], *, key: str = "messages") -> Runnable[Mapping[str, Any], Update]:
+    def model_node(self, model: Runnable[Any, Any], *, key: str = "messages") -> Runnable[Any, Update]:
         """Return a graph node that calls `model` over `state[key]` and keeps an edit together with the answer.
+
+        Each call counts as a run of one request. What a prompt in front of the model adds is sent and not kept.
 
         Raises:
             HistoryConfigurationError: there is no chat model in sight, or it is wrapped already.

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any, cast
 
-from langchain.agents.middleware import AgentMiddleware
+from langchain.agents.middleware import AgentMiddleware, AgentState
 from langchain.agents.middleware.types import ExtendedModelResponse, ModelRequest, ModelResponse
 from langchain_core.messages import BaseMessage, convert_to_messages
 from langgraph.runtime import Runtime
@@ -30,7 +30,7 @@ NewSession = Callable[[Carried], RunSession[BaseMessage]]
 Request = ModelRequest[Any]
 
 
-class HistoryMiddleware(AgentMiddleware[HistoryState, Any]):
+class HistoryMiddleware(AgentMiddleware[AgentState[Any], Any]):
     """Edits the history before each model call of an agent, and keeps the edit only with its answer."""
 
     state_schema = HistoryState
@@ -41,12 +41,12 @@ class HistoryMiddleware(AgentMiddleware[HistoryState, Any]):
         self._new_session = new_session
         self._steps = ModelSteps()
 
-    def before_agent(self, state: HistoryState, runtime: Runtime[Any]) -> dict[str, Any] | None:
+    def before_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Count the requests of each invocation from one."""
         carried, _ = remembered(state)
         return {KEY: to_remember(replace(carried, may_warn=True), 0)} if self._policy.processor else None
 
-    async def abefore_agent(self, state: HistoryState, runtime: Runtime[Any]) -> dict[str, Any] | None:
+    async def abefore_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Count the requests of each invocation from one."""
         return self.before_agent(state, runtime)
 
