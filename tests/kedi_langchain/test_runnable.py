@@ -287,6 +287,30 @@ def test_equal_requests_of_a_batch_are_edited_each(through: str) -> None:
     assert processor.count == 3
 
 
+def test_equal_requests_that_fail_are_edited_each_and_tried_again_with_their_edit() -> None:
+    """Three failed attempts leave three edits, and each further attempt takes one."""
+    processor, transport = Keeping(1), Transport([OVERLOADED, OVERLOADED, OVERLOADED, "done"])
+    model = adapter(processor).wrap(chat(transport).with_retry(**FAST))
+
+    model.batch([asked()] * 3)
+
+    assert transport.sent == [EDITED] * 6
+    assert processor.count == 3
+
+
+def test_a_request_after_one_that_gave_up_is_edited_anew() -> None:
+    """What the attempts of a failed request left is not taken over by a later request."""
+    processor, transport = Keeping(1), Transport([OVERLOADED, OVERLOADED, "done"])
+    model = adapter(processor).wrap(chat(transport).with_retry(stop_after_attempt=2, **FAST))
+
+    with pytest.raises(RuntimeError, match="overloaded"):
+        model.invoke(asked())
+    model.invoke(asked())
+
+    assert transport.sent == [EDITED] * 3
+    assert processor.count == 2
+
+
 def test_a_later_call_is_edited_anew() -> None:
     """An edit is shared by the attempts of one request, not kept for the next."""
     processor = Keeping(1)
