@@ -241,6 +241,46 @@ def test_context_editing_clears_a_request_and_not_the_thread(side: str) -> None:
     assert [message.text for message in finished] == ["look", "", "seen " * 100, "looked", "now", "done"]
 
 
+def reminded(request: Any) -> Any:
+    """Add a reminder that is made anew for each attempt."""
+    return request.override(messages=[*request.messages, HumanMessage("reminder")])
+
+
+def cleared(request: Any) -> Any:
+    """Clear the results of tools in copies."""
+    return request.override(
+        messages=[
+            message.model_copy(update={"content": "[cleared]"}) if message.type == "tool" else message
+            for message in request.messages
+        ]
+    )
+
+
+def test_what_each_attempt_adds_for_itself_is_not_stored() -> None:
+    """The second attempt takes over the first one's edit, and its own reminder is no part of that edit."""
+    processor = Keeping(1)
+    transport = answering("other", "done")
+    subject = agent(transport, adapter(processor), InMemorySaver(), outside=[Twice(reminded)])
+
+    finished = subject.invoke(asks(), THREAD)
+
+    assert processor.count == 1
+    assert transport.sent == [[*KEPT_ONE, "< reminder"]] * 2
+    assert lines(finished["messages"]) == [*KEPT_ONE, "> done"]
+
+
+def test_what_each_attempt_clears_stays_whole_in_the_thread() -> None:
+    """The second attempt takes over the first one's edit, and the thread's own results are kept with it."""
+    transport = answering("other", "done")
+    subject = agent(transport, adapter(keep(1)), InMemorySaver(), outside=[Twice(cleared)])
+    exchange = [HumanMessage("look"), calls("c1"), *results("c1", content="seen"), AIMessage("looked")]
+
+    finished = subject.invoke({"messages": [*turns(2), *exchange, HumanMessage("now")]}, THREAD)["messages"]
+
+    assert [message.text for message in transport.requests[1]] == ["look", "", "[cleared]", "looked", "now"]
+    assert [message.text for message in finished] == ["look", "", "seen", "looked", "now", "done"]
+
+
 @pytest.mark.parametrize("side", SIDES)
 def test_summarization_goes_first_and_is_edited_like_any_history(side: str) -> None:
     """The host's summary is written before the model call, in a step of its own; the edit is made on what it left."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain.agents.middleware import AgentMiddleware
+from langchain.agents.middleware import AgentMiddleware, ModelFallbackMiddleware
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
@@ -204,6 +204,20 @@ def test_a_chain_resumes_from_the_first_answer_after_the_edit() -> None:
 def test_a_chain_never_goes_back_behind_an_edit_whose_answer_has_no_id() -> None:
     """Where the first answer after the edit came from elsewhere, no id from before it may be the newest."""
     subject, transport, _ = chained(answered("one"), "two")
+
+    subject.invoke(chained_input(), THREAD)
+    subject.invoke(says("next"), THREAD)
+
+    assert lines(transport.requests[1]) == ["< question 3", "> answer 3", "< now", "> one", "< next"]
+    assert response_ids(transport.requests[1]) == [None, None]
+
+
+def test_a_chain_never_goes_back_behind_an_edit_that_a_fallback_answered() -> None:
+    """The fallback does not chain, the model of the next turn does: no id from before the edit may be the newest."""
+    transport = answering(RuntimeError("overloaded"), "two")
+    fallback = ModelFallbackMiddleware(StreamingChat(transport=answering("one")))
+    ours = adapter(lambda ctx: ctx.keep_recent_groups(1, over=2))
+    subject = agent(transport, ours, InMemorySaver(), model=Chained(transport=transport), outside=[fallback])
 
     subject.invoke(chained_input(), THREAD)
     subject.invoke(says("next"), THREAD)
