@@ -311,6 +311,22 @@ def test_a_request_after_one_that_gave_up_is_edited_anew() -> None:
     assert processor.count == 2
 
 
+def test_an_edit_is_taken_over_by_one_attempt_only() -> None:
+    """Below one caller, an equal request behind the answer to the second attempt is a new one."""
+    processor = Keeping(1)
+    model = adapter(processor).wrap(chat(Transport([OVERLOADED, "done"])))
+
+    def ask(messages: list[BaseMessage]) -> None:
+        with pytest.raises(RuntimeError, match="overloaded"):
+            model.invoke(messages)
+        model.invoke(messages)
+        model.invoke(messages)
+
+    RunnableLambda(ask).invoke(asked())
+
+    assert processor.count == 2
+
+
 def test_a_later_call_is_edited_anew() -> None:
     """An edit is shared by the attempts of one request, not kept for the next."""
     processor = Keeping(1)
