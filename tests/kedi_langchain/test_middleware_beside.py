@@ -241,6 +241,26 @@ def test_context_editing_clears_a_request_and_not_the_thread(side: str) -> None:
     assert [message.text for message in finished] == ["look", "", "seen " * 100, "looked", "now", "done"]
 
 
+class Trimming(AgentMiddleware[Any, Any]):
+    """Shows the model the last three messages only."""
+
+    def wrap_model_call(self, request: Any, handler: Handler) -> Any:
+        return handler(request.override(messages=request.messages[-3:]))
+
+
+def test_what_is_hidden_from_one_request_stays_in_the_thread() -> None:
+    """The edit is made on what the request shows; the thread keeps what it did not show, where it was."""
+    processor = Keeping(0)
+    transport = answering("done")
+    subject = agent(transport, adapter(processor), InMemorySaver(), outside=[Trimming()])
+
+    finished = subject.invoke(asks(), THREAD)
+
+    assert processor.shown == [KEPT_ONE]
+    assert transport.sent == [["< now"]]
+    assert lines(finished["messages"]) == [*lines(turns(2)), "< now", "> done"]
+
+
 def reminded(request: Any) -> Any:
     """Add a reminder that is made anew for each attempt."""
     return request.override(messages=[*request.messages, HumanMessage("reminder")])
