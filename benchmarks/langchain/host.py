@@ -15,6 +15,7 @@ Accounts: "before" (the edit), "note" (the answer is noted, the update made).
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import copy_context
 from typing import Any, ClassVar
 
 from langchain.agents.middleware import AgentMiddleware
@@ -78,7 +79,13 @@ class AgentRun:
         return messages
 
     async def step(self) -> dict[str, float]:
-        """Make one model request, write the answer and a tool result, and return the seconds by account."""
+        """Make one model request, write the answer and a tool result, and return the seconds by account.
+
+        The graph gives each node a context of its own, so context variables do not outlive it.
+        """
+        return copy_context().run(self._step)
+
+    def _step(self) -> dict[str, float]:
         answer = self._author.call()
         self._watch = Stopwatch()
         if self._is_new:
