@@ -43,8 +43,8 @@ def is_plainly_permitted(scene: Scene, returned: Sequence[Returned], protection:
 def _is_permitted(scene: Scene, returned: Sequence[Returned], protection: str, may_be_new: Sequence[bool]) -> bool:
     if not _texts_answer_somebody(scene, returned):
         return False
-    readings = _readings(scene, returned, 0, frozenset(), may_be_new)
-    return any(_keeps_order(scene, reading, protection) for reading in readings)
+    found = readings(scene, returned, 0, frozenset(), may_be_new)
+    return any(keeps_order(scene, reading, protection) for reading in found)
 
 
 def is_bare_text(message: ModelMessage) -> bool:
@@ -68,7 +68,7 @@ def _is_encodable(text: str) -> bool:
     return not any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
-def _readings(
+def readings(
     scene: Scene, returned: Sequence[Returned], place: int, used: frozenset[int], may_be_new: Sequence[bool]
 ) -> Iterator[Reading]:
     """Yield every way to read the rest of the list, from `place` on, without the groups used already."""
@@ -77,10 +77,10 @@ def _readings(
         return
     for block in scene.blocks:
         if block.start not in used and _stands_at(scene, returned, place, block):
-            rest = _readings(scene, returned, place + len(block.entries), used | {block.start}, may_be_new)
+            rest = readings(scene, returned, place + len(block.entries), used | {block.start}, may_be_new)
             yield from ((block, *reading) for reading in rest)
     if returned[place].entry is None and may_be_new[place]:
-        yield from ((None, *reading) for reading in _readings(scene, returned, place + 1, used, may_be_new))
+        yield from ((None, *reading) for reading in readings(scene, returned, place + 1, used, may_be_new))
 
 
 def _stands_at(scene: Scene, returned: Sequence[Returned], place: int, block: Block) -> bool:
@@ -91,7 +91,8 @@ def _stands_at(scene: Scene, returned: Sequence[Returned], place: int, block: Bl
     )
 
 
-def _keeps_order(scene: Scene, reading: Reading, protection: str) -> bool:
+def keeps_order(scene: Scene, reading: Reading, protection: str) -> bool:
+    """Return whether everything protected is there in its order, and each group between its protected neighbours."""
     walls = [block for block in scene.blocks if not block.is_eligible(protection)]
     groups = [block for block in reading if block is not None]
     if [block for block in groups if block in walls] != walls or reading[-1] != walls[-1]:
