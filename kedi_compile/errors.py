@@ -103,4 +103,4 @@ class HistoryPrefixWarning(HistoryProcessingWarning):
 
 
 class HistoryProtectedWarning(HistoryProcessingWarning):
-    """A processor asked to keep less but could free nothing, because every closed group is protected."""
+    """A processor asked to keep less but could free nothing, because all it might drop is protected."""

@@ -238,8 +238,8 @@ class RunSession(Generic[MessageT]):
         self._may_warn = False
         reasons = sorted({reason for group in stuck[0].held for reason in group.protected_reasons})
         warnings.warn(
-            f"The history processor could free nothing: every closed group is protected ({len(stuck[0].held)} by "
-            f"{', '.join(reasons)}). {_ways_out(reasons)}Silence with "
+            "The history processor could free nothing: every group before the current request is protected "
+            f"({len(stuck[0].held)} by {', '.join(reasons)}). {_ways_out(reasons)}Silence with "
             "warnings.filterwarnings('ignore', category=HistoryProtectedWarning)",
             HistoryProtectedWarning,
             stacklevel=2,
@@ -248,6 +248,8 @@ class RunSession(Generic[MessageT]):
 
 _WAYS_OUT = {
     ProtectedReason.SYSTEM: "Keep system text out of the history, for example in an agent's instructions. ",
+    ProtectedReason.UNFINISHED: "A turn that ends with a tool result, as structured output by a tool does, counts as "
+    "unfinished; let turns end with an answer of the model. ",
     ProtectedReason.SIGNED_REASONING: "Allow whole old groups to go with reasoning_protection='open_cycle'. ",
 }
 

@@ -21,8 +21,8 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.base import RunnableBinding
 from langchain_core.runnables.config import ensure_config, var_child_runnable_config
 
-from kedi_compile.history.flow import Outcome
 from kedi_langchain.dialect import LangChainDialect
+from kedi_langchain.editing import Attempt
 
 Key = tuple[bytes, ...]
 
@@ -39,16 +39,16 @@ class FailedAttempts:
     """The outcomes of failed attempts, by caller and by the fingerprints of the messages."""
 
     def __init__(self) -> None:
-        self._outcomes: OrderedDict[Hashable, dict[Key, list[Outcome[BaseMessage]]]] = OrderedDict()
+        self._outcomes: OrderedDict[Hashable, dict[Key, list[Attempt]]] = OrderedDict()
 
-    def leave(self, caller: Hashable, messages: Sequence[BaseMessage], outcome: Outcome[BaseMessage]) -> None:
-        """Leave the outcome of an attempt that failed."""
+    def leave(self, caller: Hashable, attempt: Attempt) -> None:
+        """Leave an attempt that failed."""
         if caller is not None:
-            self._outcomes.setdefault(caller, {}).setdefault(_key(messages), []).append(outcome)
+            self._outcomes.setdefault(caller, {}).setdefault(_key(attempt.shown), []).append(attempt)
             while len(self._outcomes) > _KEPT:
                 self._outcomes.popitem(last=False)
 
-    def take(self, caller: Hashable, messages: Sequence[BaseMessage]) -> Outcome[BaseMessage] | None:
+    def take(self, caller: Hashable, messages: Sequence[BaseMessage]) -> Attempt | None:
         """Take over what an earlier attempt at this request left, or None."""
         left = self._outcomes.get(caller) if caller is not None else None
         found = left.get(_key(messages)) if left else None
@@ -63,18 +63,26 @@ class ModelSteps:
     """
 
     def __init__(self) -> None:
-        self._steps: WeakKeyDictionary[Any, tuple[tuple[BaseMessage, ...], Outcome[BaseMessage]]] = WeakKeyDictionary()
+        self._steps: WeakKeyDictionary[Any, Attempt] = WeakKeyDictionary()
 
-    def remember(self, shown: tuple[BaseMessage, ...], outcome: Outcome[BaseMessage]) -> None:
+    def remember(self, attempt: Attempt) -> None:
         """Remember what this step's attempts are to share."""
         if (step := _callbacks()) is not None:
-            self._steps[step] = (shown, outcome)
+            self._steps[step] = attempt
 
-    def known(self, shown: tuple[BaseMessage, ...]) -> Outcome[BaseMessage] | None:
-        """Return the outcome of an earlier attempt at this step that showed the same messages, or None."""
+    def known(self, shown: tuple[BaseMessage, ...]) -> Attempt | None:
+        """Return an earlier attempt at this step that showed the same messages, or None."""
         step = _callbacks()
-        before, outcome = self._steps.get(step, ((), None)) if step is not None else ((), None)
-        return outcome if before == shown else None
+        earlier = self._steps.get(step) if step is not None else None
+        return earlier if earlier is not None and _are_same(earlier.shown, shown) else None
+
+
+def _are_same(some: tuple[BaseMessage, ...], others: tuple[BaseMessage, ...]) -> bool:
+    """By content, never by `==`: an artifact need not have a plain one."""
+    if len(some) != len(others):
+        return False
+    pairs = ((one, other) for one, other in zip(some, others, strict=True) if one is not other)
+    return all(_key([one]) == _key([other]) for one, other in pairs)
 
 
 def _callbacks() -> BaseCallbackManager | None:

@@ -32,9 +32,8 @@ BLOCKS: Final[dict[str, Reasons]] = {
     **dict.fromkeys(("thinking", "reasoning", "reasoning_content"), NOTHING),
     "redacted_thinking": SIGNED,
     "compaction": CHECKPOINT,
-    "non_standard": NOTHING,
 }
-"""What a block protects by its type alone; `non_standard` is judged by its value."""
+"""What a block protects by its type alone; `non_standard` is judged by its value, where that can be read."""
 
 REASONING: Final = frozenset({"thinking", "redacted_thinking", "reasoning", "reasoning_content"})
 """Block types that are reasoning and nothing else."""

@@ -45,10 +45,11 @@ def without_response_ids(messages: Sequence[BaseMessage], model: BaseChatModel) 
     """Return the messages, answers without their `resp_` ids where the model would chain to the newest of them."""
     if not getattr(model, "use_previous_response_id", False):
         return list(messages)
-    return [_without_response_id(message) for message in messages]
+    return [without_response_id(message) for message in messages]
 
 
-def _without_response_id(message: BaseMessage) -> BaseMessage:
+def without_response_id(message: BaseMessage) -> BaseMessage:
+    """Return the message, or a copy of an answer that names no response to chain to."""
     if not isinstance(message, AIMessage) or not str(message.response_metadata.get("id", "")).startswith("resp_"):
         return message
     metadata = {name: value for name, value in message.response_metadata.items() if name != "id"}

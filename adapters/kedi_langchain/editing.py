@@ -6,17 +6,28 @@ state from before a rewrite. What becomes of the durable history is the callers'
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
+from langgraph.errors import GraphBubbleUp
 
+from kedi_compile import HistoryProcessingError
 from kedi_compile.history.context import RequestInfo
 from kedi_compile.history.flow import Outcome, Skipped, Staged
 from kedi_compile.session import RunSession
 from kedi_langchain.continuation import model_without_old_state, without_old_state, without_response_ids
 from kedi_langchain.usage import reported_tokens
+
+
+class Attempt(NamedTuple):
+    """What an attempt at a request was shown, and what became of it."""
+
+    shown: tuple[BaseMessage, ...]
+    outcome: Outcome[BaseMessage]
 
 
 @dataclass(frozen=True)
@@ -32,22 +43,31 @@ class EditedRequest:
 
     def edit(self) -> EditedRequest:
         """Run the condition and the processor on a synchronous path."""
-        return self._finished(self.session.edit_sync(self.shown, self.info))
+        with _letting_the_graph_pause():
+            return self._finished(self.session.edit_sync(self.shown, self.info))
 
     async def aedit(self) -> EditedRequest:
         """Run the condition and the processor on an asynchronous path."""
-        return self._finished(await self.session.edit(self.shown, self.info))
+        with _letting_the_graph_pause():
+            return self._finished(await self.session.edit(self.shown, self.info))
 
-    def reuse(self, outcome: Outcome[BaseMessage]) -> EditedRequest:
-        """Take over the outcome an earlier attempt at this logical request had, for a model that may be another.
+    @property
+    def attempt(self) -> Attempt:
+        """What a later attempt at this request takes over."""
+        return Attempt(self.shown, self.outcome)
+
+    def reuse(self, earlier: Attempt) -> EditedRequest:
+        """Take over what an earlier attempt at this logical request had, for a model that may be another.
 
         Raises:
             HistoryProcessingValidationError: the model binds reasoning that the edit left behind a change.
         """
+        shown, outcome = earlier
         self.session.reuse(outcome)
         if isinstance(outcome, Staged):
             self.session.check_binding(outcome, self.info.model_names)
-        return self._finished(outcome)
+        taken = replace(self, shown=shown)
+        return taken._finished(outcome)  # noqa: SLF001  # its own class
 
     def _finished(self, outcome: Outcome[BaseMessage]) -> EditedRequest:
         if self.session.continuation.may_name_old_state:
@@ -72,8 +92,21 @@ class EditedRequest:
 
     def answered(self, response: BaseMessage | None, run_id: str | None = None) -> None:
         """Note the answer; None for a stream, whose answer the caller puts together."""
+        if not self.shown:
+            return
         info = replace(self.info, run_id=run_id or self.info.run_id)
         self.session.observe(self.history, response, reported_tokens(response) if response else None, info)
+
+
+@contextmanager
+def _letting_the_graph_pause() -> Generator[None]:
+    """Let `interrupt()` in a callback pause the graph, as in any other code of a node."""
+    try:
+        yield
+    except HistoryProcessingError as error:
+        if isinstance(error.__cause__, GraphBubbleUp):
+            raise error.__cause__ from None
+        raise
 
 
 def request_info(model: BaseChatModel, request_index: int = 1, run_id: str | None = None) -> RequestInfo:

@@ -15,6 +15,8 @@ from typing import Any
 from langchain_core.messages import BaseMessage, convert_to_messages
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 
+from kedi_compile import HistoryConfigurationError
+from kedi_compile.history.lifecycle import RequestState
 from kedi_langchain.durable import replacement, shows
 from kedi_langchain.editing import EditedRequest
 
@@ -44,7 +46,11 @@ def model_node(model: Runnable[Any, Any], key: str) -> Runnable[Any, Update]:
 
 def _thread(state: Any, key: str) -> list[BaseMessage]:
     """The thread's messages: a state is a mapping, or an object with attributes."""
-    found = state[key] if isinstance(state, Mapping) else getattr(state, key)
+    try:
+        found = state[key] if isinstance(state, Mapping) else getattr(state, key)
+    except (KeyError, AttributeError) as error:
+        msg = f"The graph's state has no {key!r}; give `model_node` the key its messages are under: `key=...`"
+        raise HistoryConfigurationError(msg) from error
     return convert_to_messages(found)
 
 
@@ -65,5 +71,6 @@ def _update(
     if not isinstance(response, BaseMessage):
         msg = f"The model of a node returned {type(response).__name__}, not a message; leave output parsers out of it"
         raise TypeError(msg)
-    last = next((one for one in reversed(edits) if shows(one, thread)), None)
+    answered = (one for one in reversed(edits) if one.session.state is RequestState.ANSWERED)
+    last = next((one for one in answered if shows(one, thread)), None)
     return replacement(last, thread, [response]) if last and last.is_rewritten else [response]

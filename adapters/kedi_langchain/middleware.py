@@ -84,7 +84,7 @@ class HistoryMiddleware(AgentMiddleware[AgentState[Any], Any]):
 
     def _sent(self, edited: EditedRequest) -> EditedRequest:
         edited.session.sent()
-        self._steps.remember(edited.shown, edited.outcome)
+        self._steps.remember(edited.attempt)
         return edited
 
 
@@ -109,5 +109,5 @@ def _answered(
     update: dict[str, Any] = {KEY: to_remember(edited.session.carried, edited.info.request_index)}
     if edited.is_rewritten:
         thread = convert_to_messages(request.state["messages"])
-        update["messages"] = replacement(edited, thread, response.result)
+        update["messages"] = replacement(edited, thread, response.result, is_written=True)
     return ExtendedModelResponse(model_response=response, command=Command(update=update))

@@ -16,10 +16,15 @@ from kedi_compile.session import Carried
 KEY: Final = "kedi_history"
 
 
+def _newest(_: dict[str, Any], newest: dict[str, Any]) -> dict[str, Any]:
+    """Two calls of the model may end in one step, where another middleware makes them side by side."""
+    return newest
+
+
 class HistoryState(AgentState[Any]):
     """The agent's state with what the middleware remembers."""
 
-    kedi_history: NotRequired[Annotated[dict[str, Any], PrivateStateAttr]]
+    kedi_history: NotRequired[Annotated[dict[str, Any] | None, PrivateStateAttr, _newest]]
 
 
 def remembered(state: Mapping[str, Any]) -> tuple[Carried, int]:

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Protocol, cast
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
-from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables import ConfigurableField, Runnable, RunnableConfig
 
 from kedi_compile import HistoryConfigurationError
 from kedi_langchain.attempts import FailedAttempts, caller_of, invoking
@@ -136,6 +136,21 @@ class EditingModel(BaseChatModel):
         """Fall back to models that get the same edited request; they are wrapped too."""
         return self.kedi_editor.compose(super().with_fallbacks(fallbacks, **kwargs))
 
+    def configurable_alternatives(
+        self, which: ConfigurableField, *, default_key: str = "default", prefix_keys: bool = False, **kwargs: Any
+    ) -> Any:
+        """Offer alternatives that edit too; they are wrapped."""
+        return super().configurable_alternatives(
+            which,
+            default_key=default_key,
+            prefix_keys=prefix_keys,
+            **{name: self._alternative(one) for name, one in kwargs.items()},
+        )
+
+    def _alternative(self, given: Any) -> Any:
+        compose = self.kedi_editor.compose
+        return compose(given) if isinstance(given, Runnable) else lambda: compose(given())
+
     def _read(self, input: LanguageModelInput) -> list[BaseMessage]:
         return self._convert_input(input).to_messages()
 
@@ -160,7 +175,7 @@ class EditingModel(BaseChatModel):
             yield
         except Exception:
             for one in edited:
-                self.kedi_editor.failed_attempts.leave(caller, one.shown, one.outcome)
+                self.kedi_editor.failed_attempts.leave(caller, one.attempt)
             raise
 
 

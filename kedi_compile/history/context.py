@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from kedi_compile.dialect import HistoryEntry, TextRole
+from kedi_compile.dialect import HistoryEntry, ProtectedReason, TextRole
 from kedi_compile.history.detached import DetachedMessages
 from kedi_compile.history.groups import HistoryGroup
 from kedi_compile.history.revision import Revision
@@ -76,12 +76,18 @@ class Retention:
     limit: int
     """Above how many eligible groups any are dropped."""
     held: tuple[HistoryGroup, ...]
-    """Closed groups that had to stay because they are protected."""
+    """Groups before the current request that had to stay: closed and protected, or never finished."""
 
     @property
     def is_stuck(self) -> bool:
         """Whether groups would have been dropped, were not all of them protected."""
         return not self.eligible and len(self.held) > self.limit
+
+
+def _is_held(group: HistoryGroup) -> bool:
+    """A group whose calls still wait is no surprise; one that ended without an answer is."""
+    is_over = group.closed or ProtectedReason.UNFINISHED in group.protected_reasons
+    return is_over and group.protected and ProtectedReason.CURRENT_REQUEST not in group.protected_reasons
 
 
 @dataclass(frozen=True)
@@ -141,7 +147,7 @@ class HistoryProcessorContext(Generic[MessageT]):
         eligible = [group for group in self.groups if group.eligible]
         limit = n if over is None else over
         dropped = eligible[: len(eligible) - n] if len(eligible) > limit else []
-        held = tuple(group for group in self.groups if group.closed and group.protected)
+        held = tuple(filter(_is_held, self.groups))
         self._retentions.append(Retention(len(eligible), limit, held))
         gone = {group.entry_start for group in dropped}
         return self._messages_of(group for group in self.groups if group.entry_start not in gone)

@@ -218,8 +218,8 @@ def test_a_processor_that_could_free_nothing_is_warned_about() -> None:
 
     [warning] = caught
     assert str(warning.message) == (
-        "The history processor could free nothing: every closed group is protected (1 by signed_reasoning). "
-        "Allow whole old groups to go with reasoning_protection='open_cycle'. Silence with "
+        "The history processor could free nothing: every group before the current request is protected "
+        "(1 by signed_reasoning). Allow whole old groups to go with reasoning_protection='open_cycle'. Silence with "
         "warnings.filterwarnings('ignore', category=HistoryProtectedWarning)"
     )
 
@@ -233,6 +233,14 @@ def test_the_warning_comes_once_a_run() -> None:
     assert isinstance(run.edit_sync(PROTECTED, INFO), Unchanged)
     with pytest.warns(HistoryProtectedWarning):
         session(keep(0)).edit_sync(PROTECTED, INFO)
+
+
+def test_turns_that_end_with_a_tool_result_are_no_secret() -> None:
+    """Structured output by a tool leaves every turn unfinished; the warning names what would help."""
+    turns = [user("one"), calls("c1"), answers("c1"), user("two"), calls("c2"), answers("c2"), user(NOW)]
+
+    with pytest.warns(HistoryProtectedWarning, match=r"2 by unfinished.*let turns end with an answer of the model"):
+        session(keep(1)).edit_sync(turns, INFO)
 
 
 @pytest.mark.parametrize(

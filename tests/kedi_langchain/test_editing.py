@@ -94,7 +94,7 @@ def test_an_edit_is_reused_without_asking_again() -> None:
     """A later attempt takes over the outcome, and goes without old state as the first did."""
     first = request(keep(1)).edit()
 
-    second = request(_failing, conversation="conv_1").reuse(first.outcome)
+    second = request(_failing, conversation="conv_1").reuse(first.attempt)
 
     assert lines(second.messages) == EDITED
     assert second.arguments == {}

@@ -81,9 +81,7 @@ async def test_the_host_alone_sends_the_whole_history(provider: ChatProvider, vc
     assert len(vcr) == len(provider.sent) == 6
 
 
-@pytest.mark.parametrize(
-    "no_op", [untouched, lambda ctx: list(ctx.messages), keep(99)], ids=["same", "fresh", "keep"]
-)
+@pytest.mark.parametrize("no_op", [untouched, lambda ctx: list(ctx.messages), keep(99)], ids=["same", "fresh", "keep"])
 @replayed("unedited", *LANES, again=True)
 async def test_a_no_op_sends_the_bytes_that_the_host_alone_sends(
     provider: ChatProvider, vcr: Cassette, no_op: Callable[[Context], Sequence[BaseMessage]]
