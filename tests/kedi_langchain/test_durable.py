@@ -118,7 +118,7 @@ def test_a_worker_with_messages_of_its_own_leaves_the_thread() -> None:
 
 def test_the_edit_of_a_request_that_failed_is_not_kept() -> None:
     """A canned answer instead of the model's brings no edit with it."""
-    canned = RunnableLambda(lambda _: AIMessage("busy"))
+    canned: RunnableLambda[Any, AIMessage] = RunnableLambda(lambda _: AIMessage("busy"))
     failing = StreamingChat(transport=answering(OVERLOADED))
     builder: Any = StateGraph(MessagesState)
     builder.add_node("model", adapter(keep(1)).model_node(failing.with_fallbacks([canned])))
