@@ -134,6 +134,10 @@ class Dialect(Protocol[MessageT]):
         """Return the 32-byte digest of its content, in a form that the host's own bookkeeping does not change."""
         ...
 
+    def digests(self, messages: Sequence[MessageT]) -> list[bytes]:
+        """Return the digest of each message; looking at many at a time may be faster."""
+        ...
+
     def fingerprint(self, message: MessageT) -> bytes:
         """Return the 32-byte digest of all that `same` compares: equal for messages that are the same."""
         ...
@@ -179,9 +183,8 @@ def native_messages(dialect: Dialect[MessageT], messages: Sequence[object]) -> l
     Raises:
         TypeError: one of them is not native; the message names its index and type.
     """
-    for index, message in enumerate(messages):
-        if not dialect.is_native(message):
-            kind = type(message).__name__
-            msg = f"Message {index} is a {kind}, not a native message of the {dialect.adapter_shortname} adapter"
-            raise TypeError(msg)
+    if not all(map(dialect.is_native, messages)):
+        index, kind = next((n, type(one).__name__) for n, one in enumerate(messages) if not dialect.is_native(one))
+        msg = f"Message {index} is a {kind}, not a native message of the {dialect.adapter_shortname} adapter"
+        raise TypeError(msg)
     return list(messages)  # type: ignore[arg-type]  # every item was just checked

@@ -105,6 +105,8 @@ def block_reasons(block: Mapping[str, Any]) -> Reasons:
 
 def field_reasons(source: Mapping[str, Any], table: Mapping[str, Reasons]) -> Reasons:
     """Return what the non-empty fields of `source` protect."""
+    if table.keys().isdisjoint(source):
+        return NOTHING
     return NOTHING.union(*(reasons for name, reasons in table.items() if source.get(name)))
 
 

@@ -5,13 +5,13 @@ The facts are in `facts.py`, new texts in `texts.py`, token numbers in `tokens.p
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from langchain_core.messages import BaseMessage
 
 from kedi_compile import HistoryOrigin, structure
-from kedi_compile.canonical import digest
+from kedi_compile.canonical import digest, digests
 from kedi_compile.dialect import MessageFacts, TextFlaw, TextRole
 from kedi_langchain import texts
 from kedi_langchain.blocks import REASONING
@@ -52,8 +52,11 @@ class LangChainDialect:
 
     def digest(self, message: BaseMessage) -> bytes:
         """Return the digest of its content; ids, usage and response metadata do not count."""
-        fields = {name: value for name, value in _fields(message).items() if name not in _BOOKKEEPING}
-        return digest((_kind(message), fields))
+        return digest(_content(message))
+
+    def digests(self, messages: Sequence[BaseMessage]) -> list[bytes]:
+        """Return the digest of each message."""
+        return digests(list(map(_content, messages)))
 
     def fingerprint(self, message: BaseMessage) -> bytes:
         """Return the digest of every field."""
@@ -105,6 +108,10 @@ class LangChainDialect:
 def _fields(message: BaseMessage) -> dict[str, Any]:
     """All a message holds, extra attributes too."""
     return {**vars(message), **(message.__pydantic_extra__ or {})}
+
+
+def _content(message: BaseMessage) -> tuple[str, dict[str, Any]]:
+    return _kind(message), {name: value for name, value in _fields(message).items() if name not in _BOOKKEEPING}
 
 
 def _kind(message: BaseMessage) -> str:

@@ -6,6 +6,7 @@ their results too. A legacy function call and its `FunctionMessage` have no ids 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from langchain_core.messages import (
@@ -43,6 +44,14 @@ _KINDS: Final[dict[Role, EntryKind]] = {
     "assistant": EntryKind.ASSISTANT,
     "tool": EntryKind.TOOL_RESULT,
 }
+_ROLES: Final[dict[type, Role]] = {
+    SystemMessage: "system",
+    HumanMessage: "user",
+    AIMessage: "assistant",
+    ToolMessage: "tool",
+}
+"""The common ones; their subclasses are looked at closer."""
+
 _CHAT_ROLES: Final[dict[str, Role]] = {
     "system": "system",
     "developer": "system",
@@ -56,6 +65,8 @@ _CHAT_ROLES: Final[dict[str, Role]] = {
 
 def is_history(message: object) -> bool:
     """Tell whether `message` is a history message; a `RemoveMessage` is an order to the graph."""
+    if type(message) in _ROLES:
+        return True
     return isinstance(message, BaseMessage) and not isinstance(message, RemoveMessage)
 
 
@@ -66,7 +77,7 @@ def message_facts(message: BaseMessage) -> MessageFacts:
         TypeError: it is no message of the user, the assistant, a tool or the system.
     """
     role = message_role(message)
-    blocks = list(content_blocks(message.content)) if not isinstance(message.content, str) else []
+    blocks = [] if isinstance(message.content, str) else list(content_blocks(message.content))
     reasons = NOTHING.union(*map(block_reasons, blocks)) if blocks else NOTHING
     if message.additional_kwargs:
         reasons |= field_reasons(message.additional_kwargs, EXTRA_FIELDS)
@@ -75,12 +86,12 @@ def message_facts(message: BaseMessage) -> MessageFacts:
     return MessageFacts(
         kind=_KINDS[role],
         role=role,
-        calls=tuple(_calls(message)) if role == "assistant" else (),
+        calls=tuple(_calls(message, blocks)) if role == "assistant" else (),
         results=tuple(_results(message)) if role == "tool" else (),
         authored=role == "user",
         holds_system=role == "system",
         reasons=reasons | _own_reasons(message, role),
-        bound=any(map(is_bound, blocks)),
+        bound=bool(blocks) and any(map(is_bound, blocks)),
     )
 
 
@@ -90,6 +101,8 @@ def message_role(message: BaseMessage) -> Role:
     Raises:
         TypeError: it is no message of the user, the assistant, a tool or the system.
     """
+    if (role := _ROLES.get(type(message))) is not None:
+        return role
     match message:
         case SystemMessage():
             return "system"
@@ -121,11 +134,12 @@ def message_origins(message: BaseMessage, run_id: str | None, location: str | No
             return ()
 
 
-def _calls(message: BaseMessage) -> list[str]:
+def _calls(message: BaseMessage, blocks: list[Mapping[str, Any]]) -> list[str]:
     if not isinstance(message, AIMessage):
         return []
-    calls = [call["id"] for call in message.tool_calls] + [call["id"] for call in message.invalid_tool_calls]
-    calls += [call for call in map(call_id, content_blocks(message.content)) if call not in calls]
+    calls = [call["id"] for call in (*message.tool_calls, *message.invalid_tool_calls)]
+    if blocks:
+        calls += [call for call in map(call_id, blocks) if call not in calls]
     legacy = message.additional_kwargs.get("function_call")
     if not calls and isinstance(legacy, dict) and legacy.get("name"):
         calls.append(_legacy_id(legacy["name"]))
@@ -145,11 +159,17 @@ def _legacy_id(name: Any) -> str:
 def _own_reasons(message: BaseMessage, role: Role) -> Reasons:
     if role == "system":
         return _SYSTEM
-    unknown = isinstance(message, ChatMessage) and message.role.lower() not in _CHAT_ROLES
-    computer = isinstance(message, ToolMessage) and message.additional_kwargs.get("type") == "computer_call_output"
-    return PROVIDER if unknown or computer else NOTHING
+    if role == "tool":
+        return PROVIDER if message.additional_kwargs.get("type") == "computer_call_output" else NOTHING
+    if type(message) in _ROLES or not isinstance(message, ChatMessage):
+        return NOTHING
+    return NOTHING if message.role.lower() in _CHAT_ROLES else PROVIDER
 
 
 def _state(metadata: dict[str, Any]) -> Reasons:
-    states = (metadata.get("status"), metadata.get("stop_reason"))
-    return UNFINISHED if any(state in UNFINISHED_VALUES for state in states if isinstance(state, str)) else NOTHING
+    states = [metadata.get("status"), metadata.get("stop_reason")]
+    return NOTHING if UNFINISHED_VALUES.isdisjoint(filter(_is_text, states)) else UNFINISHED
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)

@@ -19,7 +19,7 @@ from pydantic_ai.messages import (
 )
 
 from kedi_compile import HistoryOrigin, structure
-from kedi_compile.canonical import digest
+from kedi_compile.canonical import digest, digests
 from kedi_compile.dialect import MessageFacts, TextFlaw, TextRole
 from kedi_pydantic_ai import texts
 from kedi_pydantic_ai.facts import part_origins, request_facts, response_facts
@@ -34,6 +34,10 @@ _BOOKKEEPING: Final[dict[type, frozenset[str]]] = {
 
 _NUMBERS: Final = frozenset({"usage"})
 """Fields the host loads back in other number types."""
+
+
+def _digested(message: ModelMessage) -> list[object]:
+    return _content(message, _BOOKKEEPING.get(type(message), _STAMPED), _STAMPED)
 
 
 def _content(message: ModelMessage, left_out: frozenset[str], left_out_of_parts: frozenset[str]) -> list[object]:
@@ -66,7 +70,11 @@ class PydanticDialect:
 
     def digest(self, message: ModelMessage) -> bytes:
         """Return the digest of its content; run ids, timestamps and recorded instructions do not count."""
-        return digest(_content(message, _BOOKKEEPING.get(type(message), _STAMPED), _STAMPED))
+        return digest(_digested(message))
+
+    def digests(self, messages: Sequence[ModelMessage]) -> list[bytes]:
+        """Return the digest of each message."""
+        return digests(list(map(_digested, messages)))
 
     def fingerprint(self, message: ModelMessage) -> bytes:
         """Return the digest of every field but the usage, which the host loads back in other number types."""

@@ -30,20 +30,22 @@ class Pairing(NamedTuple):
 
 def pair(facts: Sequence[MessageFacts]) -> Pairing:
     """Pair the calls and results of a history."""
-    calls: list[Call] = []
+    calls: list[tuple[str, int]] = []
+    answers: list[int | None] = []
     orphans: list[tuple[int, str]] = []
     waiting: dict[str, list[int]] = {}
     for index, fact in enumerate(facts):
         for call_id in fact.calls:
             queue = waiting.setdefault(call_id, [])
-            if queue and calls[queue[0]].entry != index:
+            if queue and calls[queue[0]][1] != index:
                 queue.clear()
             queue.append(len(calls))
-            calls.append(Call(call_id, index, None))
+            calls.append((call_id, index))
+            answers.append(None)
         for call_id in fact.results:
             if queue := waiting.get(call_id, []):
-                place = queue.pop(0)
-                calls[place] = calls[place]._replace(answer=index)
+                answers[queue.pop(0)] = index
             else:
                 orphans.append((index, call_id))
-    return Pairing(tuple(calls), tuple(orphans))
+    paired = tuple(Call(call_id, entry, answer) for (call_id, entry), answer in zip(calls, answers, strict=True))
+    return Pairing(paired, tuple(orphans))

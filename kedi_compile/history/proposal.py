@@ -80,6 +80,11 @@ class Proposal(Generic[MessageT]):
         return dict(out)
 
     @cached_property
+    def groups_back(self) -> tuple[int, ...]:
+        """The indices of the groups of which an entry came back, ascending."""
+        return tuple(sorted({self.group_of[entry] for entry in self.positions}))
+
+    @cached_property
     def group_of(self) -> list[int]:
         """The group index of each entry."""
         spans = self.revision.spans

@@ -29,8 +29,8 @@ class GroupNames:
     """Group ids of one run: a group keeps its id while one of its message objects lives on."""
 
     def __init__(self) -> None:
-        # Holds the messages, so that no `id()` is reused; an object may stand in several groups.
-        self._known: dict[int, tuple[object, list[str]]] = {}
+        self._known: dict[int, list[str]] = {}  # by `id()` of the message; an object may stand in several groups
+        self._held: Sequence[Sequence[object]] = ()  # keeps the messages, so that no `id()` is reused
         self._numbers = count(1)
 
     def assign(self, groups: Sequence[Sequence[object]], host_names: Sequence[str | None]) -> list[str]:
@@ -43,17 +43,17 @@ class GroupNames:
             offered = [f"g-{host_name}"] if host_name else []
             known = (name for message in messages for name in self._names(message))
             names[next((name for name in (*offered, *known) if name not in names), None) or self._new()] = None
-        self._known = {}
+        self._known, self._held = {}, groups
         for name, messages in zip(names, groups, strict=True):
             for message in messages:
-                self._known.setdefault(id(message), (message, []))[1].append(name)
+                self._known.setdefault(id(message), []).append(name)
         return list(names)
 
     def _new(self) -> str:
         return f"g{next(self._numbers)}"
 
     def _names(self, message: object) -> list[str]:
-        return self._known[id(message)][1] if id(message) in self._known else []
+        return self._known.get(id(message), [])
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class Revision(Generic[MessageT]):
     @cached_property
     def digests(self) -> list[bytes]:
         """The 32-byte digest of each message, in order."""
-        return list(map(self.dialect.digest, self.messages))
+        return self.dialect.digests(self.messages)
 
     @cached_property
     def version(self) -> str:

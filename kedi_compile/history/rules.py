@@ -31,12 +31,10 @@ _KEPT_WHOLE = "keep the whole group or none of it"
 
 def split_group(proposal: AnyProposal) -> Iterator[Violation]:
     """A group comes back whole and in one piece, or not at all."""
-    for index, span in enumerate(proposal.revision.spans):
+    for index in proposal.groups_back:
+        span = proposal.revision.spans[index]
         members = range(span.start, span.end)
-        missing = [entry for entry in members if entry not in proposal.positions]
-        if len(missing) == len(members):
-            continue
-        if missing:
+        if missing := [entry for entry in members if entry not in proposal.positions]:
             detail = f"{_name(index, span)} came back without {entries_text(missing)}; keep or replace the whole group"
             yield Violation("split_group", detail, (index,), tuple(missing))
             continue
@@ -48,7 +46,8 @@ def split_group(proposal: AnyProposal) -> Iterator[Violation]:
 
 def reordered_within_group(proposal: AnyProposal) -> Iterator[Violation]:
     """The entries of a group keep their order."""
-    for index, span in enumerate(proposal.revision.spans):
+    for index in proposal.groups_back:
+        span = proposal.revision.spans[index]
         back = [entry for entry in range(span.start, span.end) if entry in proposal.positions]
         places = [proposal.positions[entry][0] for entry in back]
         if places != sorted(places):
@@ -77,7 +76,7 @@ def altered_entry(proposal: AnyProposal) -> Iterator[Violation]:
 def protected_removed(proposal: AnyProposal) -> Iterator[Violation]:
     """A protected group is not left out."""
     for index, span in enumerate(proposal.revision.spans):
-        if not span.reasons - _HELD_ELSEWHERE or _is_back(proposal, span):
+        if not span.reasons or not span.reasons - _HELD_ELSEWHERE or _is_back(proposal, span):
             continue
         detail = f"{_name(index, span)} is missing, but is protected by {_reasons(span)}; it must stay"
         yield Violation("protected_removed", detail, (index,), tuple(range(span.start, span.end)))
@@ -187,9 +186,8 @@ def turn_order(proposal: AnyProposal) -> Iterator[Violation]:
             f"The conversation would begin with returned message {said[0][0]}, of the {first}; a user's comes first"
         )
         yield Violation("turn_order", detail, *_places(proposal, said[0][1]))
-    rank = {entry: n for n, entry in enumerate(_conversational(proposal))}
     for (_, earlier), (place, later) in pairwise(said):
-        if _role(proposal, earlier) == _role(proposal, later) == "assistant" and not _follows(earlier, later, rank):
+        if _role(proposal, earlier) == _role(proposal, later) == "assistant" and not _follows(proposal, earlier, later):
             detail = (
                 f"Returned message {place} is an answer directly behind another answer; put a user text between them"
             )
@@ -227,10 +225,9 @@ def _flaws(proposal: AnyProposal, rule: str) -> Iterator[Violation]:
 
 def _group_places(proposal: AnyProposal) -> Iterator[tuple[int, int]]:
     """Yield each group that came back, with the position of its first entry there."""
-    for index, span in enumerate(proposal.revision.spans):
-        places = [proposal.positions[entry][0] for entry in range(span.start, span.end) if entry in proposal.positions]
-        if places:
-            yield index, min(places)
+    for index in proposal.groups_back:
+        members = range(*proposal.revision.spans[index][:2])
+        yield index, min(proposal.positions[entry][0] for entry in members if entry in proposal.positions)
 
 
 def _is_back(proposal: AnyProposal, span: Span) -> bool:
@@ -247,14 +244,12 @@ def _role(proposal: AnyProposal, item: AnyItem) -> Role:
     return proposal.revision.dialect.describe(item.message).role
 
 
-def _conversational(proposal: AnyProposal) -> Iterator[int]:
-    return (entry for entry, fact in enumerate(proposal.revision.facts) if fact.role != "system")
-
-
-def _follows(earlier: AnyItem, later: AnyItem, rank: dict[int, int]) -> bool:
+def _follows(proposal: AnyProposal, earlier: AnyItem, later: AnyItem) -> bool:
     """Whether one answer came right behind the other before, or both are new."""
     old, new = _entry_of(earlier), _entry_of(later)
-    return old is new is None or (old is not None and new is not None and rank[old] + 1 == rank[new])
+    if old is None or new is None:
+        return old is new
+    return old < new and all(fact.role == "system" for fact in proposal.revision.facts[old + 1 : new])
 
 
 def _places(proposal: AnyProposal, item: AnyItem) -> tuple[tuple[int, ...], tuple[int, ...]]:

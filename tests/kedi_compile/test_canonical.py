@@ -19,7 +19,7 @@ from typing import Any
 import pydantic
 import pytest
 
-from kedi_compile.canonical import combine, digest
+from kedi_compile.canonical import combine, digest, digests
 from kedi_compile.structure import clone
 
 UUID = uuid.UUID("12345678-1234-5678-1234-567812345678")
@@ -225,3 +225,16 @@ def test_digests_combine_in_order() -> None:
 
     assert combine([one, other]) == combine(iter([one, other]))
     assert len({combine([one, other]), combine([other, one]), combine([one]), combine([one, one]), combine([])}) == 5
+
+
+def test_many_digests_are_the_digests_of_each() -> None:
+    """Looking at many values at once changes nothing, whatever stands beside what is no plain data."""
+    plain = [{"text": "x" * n, "parts": [n, (None, 1.5)]} for n in range(200)]
+    deep: object = "end"
+    for _ in range(99):
+        deep = [deep]
+
+    assert digests(plain) == list(map(digest, plain))
+    assert digests([]) == []
+    mixed = [*plain[:70], deep, {1, 2}, *plain[70:]]
+    assert digests(mixed) == list(map(digest, mixed))

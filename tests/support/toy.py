@@ -129,6 +129,9 @@ class ToyDialect:
     def digest(self, message: Message) -> bytes:
         return digest(message, ignore=_bookkeeping)
 
+    def digests(self, messages: Sequence[Message]) -> list[bytes]:
+        return [self.digest(message) for message in messages]
+
     def fingerprint(self, message: Message) -> bytes:
         return digest(message)
 
