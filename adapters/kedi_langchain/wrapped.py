@@ -90,7 +90,7 @@ class EditingModel(BaseChatModel):
         self, input: LanguageModelInput, config: RunnableConfig | None = None, *, stop: Any = None, **kwargs: Any
     ) -> Iterator[AIMessageChunk]:
         """Edit, then stream; a model that cannot stream comes through `generate` instead."""
-        if not self._should_stream(async_api=False, **{**kwargs, "stream": True}):
+        if not self._should_stream(async_api=False, run_manager=None, **{**kwargs, "stream": True}):
             yield from super().stream(input, config, stop=stop, **kwargs)
             return
         caller = caller_of(config)
@@ -104,7 +104,7 @@ class EditingModel(BaseChatModel):
         self, input: LanguageModelInput, config: RunnableConfig | None = None, *, stop: Any = None, **kwargs: Any
     ) -> AsyncIterator[AIMessageChunk]:
         """Edit, then stream; a model that cannot stream comes through `agenerate` instead."""
-        if not self._should_stream(async_api=True, **{**kwargs, "stream": True}):
+        if not self._should_stream(async_api=True, run_manager=None, **{**kwargs, "stream": True}):
             async for chunk in super().astream(input, config, stop=stop, **kwargs):
                 yield chunk
             return
