@@ -30,6 +30,9 @@ class Attempt(NamedTuple):
     outcome: Outcome[BaseMessage]
 
 
+_NOTHING_TO_EDIT = Attempt((), Skipped())
+
+
 @dataclass(frozen=True)
 class EditedRequest:
     """A request to a chat model; `edit` and `aedit` return it as it goes out."""
@@ -43,11 +46,15 @@ class EditedRequest:
 
     def edit(self) -> EditedRequest:
         """Run the condition and the processor on a synchronous path."""
+        if not self.shown:
+            return self.reuse(_NOTHING_TO_EDIT)
         with _letting_the_graph_pause():
             return self._finished(self.session.edit_sync(self.shown, self.info))
 
     async def aedit(self) -> EditedRequest:
         """Run the condition and the processor on an asynchronous path."""
+        if not self.shown:
+            return self.reuse(_NOTHING_TO_EDIT)
         with _letting_the_graph_pause():
             return self._finished(await self.session.edit(self.shown, self.info))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import HumanMessage, ToolMessage
 from langchain_core.runnables import ConfigurableField
@@ -12,6 +13,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
 
 from chats import Chat, Context, Keeping, Transport, adapter, asked, calls, keep, lines
+from kedi_compile import HistoryConfigurationError
 from kedi_compile.history.flow import Skipped
 from kedi_langchain.attempts import FailedAttempts
 from kedi_langchain.editing import Attempt
@@ -111,3 +113,18 @@ def test_alternatives_of_a_wrapped_model_are_wrapped() -> None:
         choosing.with_config(configurable={"which": name}).invoke(asked())
 
     assert [len(transport.sent[0]) for transport in (first, second, third)] == [3, 3, 3]
+
+
+def test_an_empty_request_is_the_hosts_business() -> None:
+    """There is no history to edit, and nothing to refuse."""
+    transport, processor = Transport(), Keeping(1)
+
+    adapter(processor).wrap(Chat(transport=transport)).invoke([])
+
+    assert (transport.sent, processor.count) == ([[]], 0)
+
+
+def test_the_name_of_a_model_is_no_model() -> None:
+    """The error says how to make one."""
+    with pytest.raises(HistoryConfigurationError, match=r"'openai:gpt' is no chat model.*init_chat_model"):
+        adapter(keep(1)).wrap("openai:gpt")  # type: ignore[type-var]  # the mistake under test
