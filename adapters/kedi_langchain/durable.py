@@ -41,11 +41,19 @@ def replacement(
     the host, because others may have put another in its place.
     """
     left = list(_left(edited, thread))
-    if (changes := _changes(thread, left)) is not None:
+    changes = None if _is_repaired(edited, thread) else _changes(thread, left)
+    if changes is not None:
         return changes if is_written else [*changes, *answer]
     # Dictionaries, because these would appear in a `stream_mode="messages"` stream as messages.
     listed = [_as_plain(new) if old is None else new for old, new in left]
     return [{"role": "remove", "content": "", "id": REMOVE_ALL_MESSAGES}, *listed, *answer]
+
+
+def _is_repaired(edited: EditedRequest, thread: Sequence[BaseMessage]) -> bool:
+    """Whether the host writes results of its own for broken calls in this step, which no list of changes could name."""
+    own, known = _Own(thread), set(map(id, thread))
+    results = (message for message in edited.shown if isinstance(message, ToolMessage))
+    return any(found is not None and id(found) not in known for found in map(own.find, results))
 
 
 def _changes(thread: Sequence[BaseMessage], left: Sequence[Left]) -> Update | None:

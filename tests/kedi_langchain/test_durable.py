@@ -9,6 +9,7 @@ import pytest
 from langchain.agents.middleware import AgentMiddleware
 from langchain.agents.middleware.types import ModelResponse
 from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, ToolMessage
+from langchain_core.messages.tool import invalid_tool_call
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langchain_core.runnables import RunnableLambda
 from langgraph.checkpoint.memory import InMemorySaver
@@ -171,3 +172,12 @@ def test_a_message_shown_twice_is_kept_once() -> None:
     subject = agent(answering("done"), adapter(keep(2)), InMemorySaver(), outside=[Repeating()])
 
     assert lines(subject.invoke(asks(), THREAD)["messages"]) == [*KEPT_ONE, "> done"]
+
+
+def test_a_result_the_host_repaired_goes_with_its_call() -> None:
+    """The host answers a broken call in the very step in which the edit drops it."""
+    broken = AIMessage("", id="b", invalid_tool_calls=[invalid_tool_call(name="look", args="{", id="c1", error="bad")])
+    told = [HumanMessage("look", id="l"), broken, AIMessage("looked", id="k"), HumanMessage("now", id="n")]
+    subject = agent(answering("done"), adapter(keep(0)), InMemorySaver())
+
+    assert lines(subject.invoke({"messages": told}, THREAD)["messages"]) == ["< now", "> done"]
