@@ -44,17 +44,17 @@ class EditedRequest:
     arguments: dict[str, Any] = field(default_factory=dict)
     outcome: Outcome[BaseMessage] = field(default_factory=Skipped)
 
-    def edit(self) -> EditedRequest:
-        """Run the condition and the processor on a synchronous path."""
-        if not self.shown:
-            return self.reuse(_NOTHING_TO_EDIT)
+    def edit(self, known: Attempt | None = None) -> EditedRequest:
+        """Take over an attempt that is known, or run the condition and the processor on a synchronous path."""
+        if known is not None or not self.shown:
+            return self.reuse(known or _NOTHING_TO_EDIT)
         with _letting_the_graph_pause():
             return self._finished(self.session.edit_sync(self.shown, self.info))
 
-    async def aedit(self) -> EditedRequest:
-        """Run the condition and the processor on an asynchronous path."""
-        if not self.shown:
-            return self.reuse(_NOTHING_TO_EDIT)
+    async def aedit(self, known: Attempt | None = None) -> EditedRequest:
+        """Do what `edit` does on an asynchronous path."""
+        if known is not None or not self.shown:
+            return self.reuse(known or _NOTHING_TO_EDIT)
         with _letting_the_graph_pause():
             return self._finished(await self.session.edit(self.shown, self.info))
 

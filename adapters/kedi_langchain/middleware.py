@@ -57,8 +57,7 @@ class HistoryMiddleware(AgentMiddleware[AgentState[Any], Any]):
         if self._policy.processor is None or not request.messages:
             return handler(request)
         begun = self._begin(request)
-        known = self._steps.known(begun.shown)
-        edited = self._sent(begun.edit() if known is None else begun.reuse(known))
+        edited = self._sent(begun.edit(self._steps.known(begun.shown)))
         with edited_outside():
             return _answered(request, edited, handler(_to_send(request, edited)))
 
@@ -69,8 +68,7 @@ class HistoryMiddleware(AgentMiddleware[AgentState[Any], Any]):
         if self._policy.processor is None or not request.messages:
             return await handler(request)
         begun = self._begin(request)
-        known = self._steps.known(begun.shown)
-        edited = self._sent(await begun.aedit() if known is None else begun.reuse(known))
+        edited = self._sent(await begun.aedit(self._steps.known(begun.shown)))
         with edited_outside():
             return _answered(request, edited, await handler(_to_send(request, edited)))
 

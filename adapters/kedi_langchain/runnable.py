@@ -65,6 +65,7 @@ def _with_a_model(runnable: Any) -> Any:
 
 def may_hold_model(value: object) -> bool:
     """Tell whether a chat model may be asked somewhere in this value: a runnable, or anything one is made of."""
+    # The class of a configurable model is private to the host, so it goes by name.
     if isinstance(value, (BaseChatModel, Pregel)) or type(value).__name__ == "_ConfigurableModel":
         return True
     return any(map(may_hold_model, _parts(value)))
@@ -143,8 +144,8 @@ def refuse_wrapped(model: object) -> None:
     """Refuse a model that is wrapped already: it would be edited twice.
 
     Raises:
-        HistoryConfigurationError: it is.
+        HistoryConfigurationError: the model is wrapped already.
     """
     if isinstance(model, EditingModel):
-        msg = f"This {type(model).__name__} is wrapped already; two edits of one request would follow each other"
+        msg = f"This {type(model).__name__} is wrapped already; give the adapter the model as it was before `.wrap`"
         raise HistoryConfigurationError(msg)

@@ -158,7 +158,7 @@ class EditingModel(BaseChatModel):
         _refuse_second_edit(self)
         request = self.kedi_editor.begin(messages, self, kwargs)
         known = self.kedi_editor.failed_attempts.take(caller, messages)
-        return self.kedi_editor.note(request.edit() if known is None else request.reuse(known))
+        return self.kedi_editor.note(request.edit(known))
 
     async def _aedited(
         self, messages: Sequence[BaseMessage], kwargs: dict[str, Any], caller: Hashable
@@ -166,7 +166,7 @@ class EditingModel(BaseChatModel):
         _refuse_second_edit(self)
         request = self.kedi_editor.begin(messages, self, kwargs)
         known = self.kedi_editor.failed_attempts.take(caller, messages)
-        return self.kedi_editor.note(await request.aedit() if known is None else request.reuse(known))
+        return self.kedi_editor.note(await request.aedit(known))
 
     @contextmanager
     def _attempting(self, edited: Sequence[EditedRequest], caller: Hashable) -> Generator[None]:
