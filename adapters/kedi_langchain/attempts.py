@@ -3,8 +3,8 @@
 A retry or a fallback makes several attempts at one logical request; the edit is proved once, and a later attempt takes
 it over. In an agent, all attempts of one model step share it (`ModelSteps`). Around a wrapped model, attempts belong
 together when they stand below one parent run, or below one retry or fallback that was wrapped with its sequences; only
-failed ones leave anything behind, so two equal requests of one batch never share an edit (`FailedAttempts`). Measured on
-langchain-core 1.8.
+failed ones leave anything behind, so two equal requests of one batch never share an edit (`FailedAttempts`). Measured
+on langchain-core 1.8.
 """
 
 from __future__ import annotations
