@@ -38,9 +38,10 @@ def rebuild(runnable: Runnable[Any, Any], wrap: Wrap) -> Runnable[Any, Any]:
     """
     if isinstance(runnable, BaseChatModel):
         return wrap(runnable)
+    _refuse_name(runnable)
     for kind, rebuilder in _REBUILDERS:
-        if isinstance(_with_a_model(runnable), kind):
-            return rebuilder(runnable, wrap)
+        if isinstance(runnable, kind):
+            return rebuilder(_with_a_model(runnable), wrap)
     name = type(runnable).__name__
     msg = (
         f"A {name} cannot be looked into, so its requests would go out unedited; wrap the chat model itself before "
@@ -49,11 +50,14 @@ def rebuild(runnable: Runnable[Any, Any], wrap: Wrap) -> Runnable[Any, Any]:
     raise HistoryConfigurationError(msg)
 
 
-def _with_a_model(runnable: Any) -> Any:
+def _refuse_name(runnable: Any) -> None:
     if isinstance(runnable, (str, type)):
         name = runnable if isinstance(runnable, str) else runnable.__name__
         msg = f"{name!r} is no chat model but the name of one; make it first, for example with `init_chat_model`"
         raise HistoryConfigurationError(msg)
+
+
+def _with_a_model(runnable: Any) -> Any:
     if not may_hold_model(runnable):
         msg = (
             f"There is no chat model in sight in this {type(runnable).__name__}; wrap the chat model itself before "
