@@ -72,8 +72,12 @@ def digests(values: Sequence[object]) -> list[bytes]:
 
 def _plain_digest(value: Any) -> bytes:
     """What a digester makes of plain data, which is a single piece."""
-    data = marshal.dumps(value, _FORMAT)
-    return hashlib.sha256(b"M" + pack(">Q", len(data)) + data).digest()
+    return hashlib.sha256(_piece(b"M", marshal.dumps(value, _FORMAT))).digest()
+
+
+def _piece(tag: bytes, data: bytes) -> bytes:
+    """Mark and measure one piece, so that no two sequences of pieces read alike."""
+    return tag + pack(">Q", len(data)) + data
 
 
 def combine(digests: Iterable[bytes]) -> bytes:
@@ -98,8 +102,8 @@ class _Digester:
         return hashlib.sha256(b"".join(pieces)).digest()
 
     def put(self, tag: bytes, data: bytes) -> None:
-        """Write one piece, so that no two sequences of pieces read alike."""
-        self._pieces += (tag + pack(">Q", len(data)), data)
+        """Write one piece."""
+        self._pieces.append(_piece(tag, data))
 
     def write(self, value: Any) -> None:
         """Write plain data as it is, and the digest of anything else."""
