@@ -40,20 +40,15 @@ def replacement(
     `is_written` says that the host writes the answer itself, before this: where changes in place do, it is left to
     the host, because others may have put another in its place.
     """
-    left = list(_left(edited, thread))
-    changes = None if _is_repaired(edited, thread) else _changes(thread, left)
+    own = _Own(thread)
+    shown = list(map(own.find, edited.shown))
+    left = list(_left(edited, thread, shown))
+    changes = None if own.is_repaired(shown) else _changes(thread, left)
     if changes is not None:
         return changes if is_written else [*changes, *answer]
     # Dictionaries, because these would appear in a `stream_mode="messages"` stream as messages.
     listed = [_as_plain(new) if old is None else new for old, new in left]
     return [{"role": "remove", "content": "", "id": REMOVE_ALL_MESSAGES}, *listed, *answer]
-
-
-def _is_repaired(edited: EditedRequest, thread: Sequence[BaseMessage]) -> bool:
-    """Whether the host writes results of its own for broken calls in this step, which no list of changes could name."""
-    own, known = _Own(thread), set(map(id, thread))
-    results = (message for message in edited.shown if isinstance(message, ToolMessage))
-    return any(found is not None and id(found) not in known for found in map(own.find, results))
 
 
 def _changes(thread: Sequence[BaseMessage], left: Sequence[Left]) -> Update | None:
@@ -88,13 +83,16 @@ class _Own:
             return message
         return found
 
+    def is_repaired(self, found: Iterable[BaseMessage | None]) -> bool:
+        """Whether the host writes results of its own in this step, which no list of changes could name."""
+        return any(message is not None and id(message) not in self._by_object for message in found)
 
-def _left(edited: EditedRequest, thread: Sequence[BaseMessage]) -> Iterator[Left]:
-    """What the thread is left with, what the request never showed included."""
-    own = _Own(thread)
-    survivors = list(_survivors(edited, own))
-    shown = {id(own.find(message)) for message in edited.shown}
-    hidden = _hidden(thread, shown, {id(old) for old, _ in survivors}, _calls(new for _, new in survivors))
+
+def _left(edited: EditedRequest, thread: Sequence[BaseMessage], shown: Sequence[BaseMessage | None]) -> Iterator[Left]:
+    """What the thread is left with, what the request never showed included; `shown` is the thread's form of it."""
+    survivors = list(_survivors(edited, shown))
+    kept, calls = {id(old) for old, _ in survivors}, _calls(new for _, new in survivors)
+    hidden = _hidden(thread, set(map(id, shown)), kept, calls)
     yield from _untouched(hidden[None])
     for old, new in survivors:
         yield old, new
@@ -105,7 +103,7 @@ def _untouched(messages: Sequence[BaseMessage]) -> Iterator[Left]:
     return ((message, message) for message in messages)
 
 
-def _survivors(edited: EditedRequest, own: _Own) -> Iterator[Left]:
+def _survivors(edited: EditedRequest, shown: Sequence[BaseMessage | None]) -> Iterator[Left]:
     """What the edit left of the request; each message of the thread once, what is not the thread's not at all."""
     entries = edited.outcome.entries if isinstance(edited.outcome, Staged) else range(len(edited.shown))
     seen: set[int] = set()
@@ -113,7 +111,7 @@ def _survivors(edited: EditedRequest, own: _Own) -> Iterator[Left]:
         if entry is None:
             yield None, message
             continue
-        old = own.find(edited.shown[entry])
+        old = shown[entry]
         if old is None or id(old) in seen:
             continue
         seen.add(id(old))
