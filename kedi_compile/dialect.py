@@ -107,6 +107,22 @@ class TextFlaw(NamedTuple):
     detail: str
 
 
+def fabricated(detail: str) -> TextFlaw:
+    """Say that a new message holds what only a host or a provider may write."""
+    return TextFlaw("fabricated_record", detail)
+
+
+def flaw_of_texts(texts: Sequence[str]) -> TextFlaw | None:
+    """Say why the texts of a new message are no words that can be sent, or None if they are."""
+    if not texts or not all(text.strip() for text in texts):
+        return TextFlaw("blank_text", "its text is empty or only white space; say something or leave it out")
+    try:
+        "".join(texts).encode()
+    except UnicodeEncodeError as error:
+        return TextFlaw("unencodable_text", f"its text cannot be written as UTF-8: {error.reason}")
+    return None
+
+
 class Dialect(Protocol[MessageT]):
     """How the core speaks to one framework's messages; every method is pure and leaves its arguments alone."""
 

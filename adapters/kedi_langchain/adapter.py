@@ -17,16 +17,15 @@ from langchain_core.runnables import Runnable
 from langchain_core.runnables.config import var_child_runnable_config
 
 from kedi_compile import (
-    HistoryPrefixWarning,
     HistoryProcessingWarning,
     HistoryProcessorCallback,
     HistoryProcessorCondition,
 )
-from kedi_compile.history.policy import HistoryPolicy
+from kedi_compile.history.policy import HistoryPolicy, warn_about_prefix
 from kedi_compile.history.reasoning import BoundReasoning, ReasoningProtection
 from kedi_compile.session import Carried, RunSession
 from kedi_langchain.attempts import FailedAttempts
-from kedi_langchain.dialect import LangChainDialect
+from kedi_langchain.dialect import DIALECT
 from kedi_langchain.editing import EditedRequest, request_info
 from kedi_langchain.graph import Update, edits_of_node, model_node
 from kedi_langchain.middleware import HistoryMiddleware
@@ -35,7 +34,6 @@ from kedi_langchain.runnable import rebuild, refuse_wrapped
 from kedi_langchain.wrapped import EditingModel, editing_class
 
 RunnableT = TypeVar("RunnableT", bound=Runnable[Any, Any])
-_DIALECT = LangChainDialect()
 
 
 class LangChainAdapter:
@@ -81,7 +79,7 @@ class LangChainAdapter:
         self._warned = False
         self.failed_attempts = FailedAttempts()
         if history_processor is not None:
-            _warn_about_prefix()
+            warn_about_prefix()
 
     @property
     def is_active(self) -> bool:
@@ -146,18 +144,9 @@ class LangChainAdapter:
         return wrapped
 
     def _new_session(self, carried: Carried) -> RunSession[BaseMessage]:
-        return RunSession(self._policy, _DIALECT, owner=self, origins=self._origins, carried=carried)
+        return RunSession(self._policy, DIALECT, owner=self, origins=self._origins, carried=carried)
 
 
 def _is_in_graph() -> bool:
     config = var_child_runnable_config.get()
     return "langgraph_node" in ((config or {}).get("metadata") or {})
-
-
-def _warn_about_prefix() -> None:
-    warnings.warn(
-        "Edits may alter messages a provider has cached, so fewer requests may hit its prefix cache. Silence with "
-        "warnings.filterwarnings('ignore', category=HistoryPrefixWarning)",
-        HistoryPrefixWarning,
-        stacklevel=3,
-    )

@@ -22,7 +22,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.base import RunnableBinding
 from langchain_core.runnables.config import ensure_config, var_child_runnable_config
 
-from kedi_langchain.dialect import LangChainDialect
+from kedi_langchain.dialect import DIALECT
 from kedi_langchain.editing import Attempt
 
 Key = tuple[bytes, ...]
@@ -120,4 +120,4 @@ def _mark(config: RunnableConfig) -> RunnableConfig:
 
 
 def _key(messages: Sequence[BaseMessage]) -> Key:
-    return tuple(map(LangChainDialect().fingerprint, messages))
+    return tuple(map(DIALECT.fingerprint, messages))

@@ -80,10 +80,11 @@ def content_blocks(content: object) -> Iterator[Mapping[str, Any]]:
     if isinstance(content, list):
         for block in content:
             if isinstance(block, Mapping):
-                yield _inner(block)
+                yield inner_block(block)
 
 
-def _inner(block: Mapping[str, Any]) -> Mapping[str, Any]:
+def inner_block(block: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what a `non_standard` block wraps, or the block itself."""
     value = block.get("value") if block.get("type") == "non_standard" else None
     return value if isinstance(value, Mapping) else block
 
@@ -92,7 +93,7 @@ def block_reasons(block: Mapping[str, Any]) -> Reasons:
     """Return what one block protects, by its type, its fields and its extras."""
     kind = block.get("type")
     reasons = BLOCKS.get(kind, PROVIDER) if isinstance(kind, str) else PROVIDER
-    if _has_type(block, REASONING) and block.get("id"):
+    if has_type(block, REASONING) and block.get("id"):
         reasons |= SIGNED
     if kind == "compaction":
         return reasons
@@ -110,7 +111,8 @@ def field_reasons(source: Mapping[str, Any], table: Mapping[str, Reasons]) -> Re
     return NOTHING.union(*(reasons for name, reasons in table.items() if source.get(name)))
 
 
-def _has_type(block: Mapping[str, Any], types: frozenset[str]) -> bool:
+def has_type(block: Mapping[str, Any], types: frozenset[str]) -> bool:
+    """Whether a block's type is one of `types`; what is no str is none."""
     kind = block.get("type")
     return isinstance(kind, str) and kind in types
 
@@ -118,12 +120,12 @@ def _has_type(block: Mapping[str, Any], types: frozenset[str]) -> bool:
 def call_id(block: Mapping[str, Any]) -> str | None:
     """Return the id of the tool call a content block opens, or None; `tool_calls` may not hold it too."""
     found = block.get("call_id") or block.get("id")
-    return found if _has_type(block, _CALLS) and isinstance(found, str) else None
+    return found if has_type(block, _CALLS) and isinstance(found, str) else None
 
 
 def is_bound(block: Mapping[str, Any]) -> bool:
     """Whether a block is reasoning that a provider may have bound to everything before it."""
-    if not _has_type(block, REASONING):
+    if not has_type(block, REASONING):
         return False
     sources = (block, block.get("extras"), block.get("reasoning_content"))
     return any(isinstance(one, Mapping) and (one.get("signature") or one.get("data")) for one in sources)

@@ -14,10 +14,9 @@ from typing import Any, Final, TypeVar
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 
-ModelT = TypeVar("ModelT", bound=BaseChatModel)
+from kedi_compile.history.continuation import STATE_KEYS
 
-STATE_KEYS: Final = frozenset({"previous_response_id", "conversation", "previous_interaction_id"})
-"""Arguments that name server-side state."""
+ModelT = TypeVar("ModelT", bound=BaseChatModel)
 
 _CARRIERS: Final = ("model_kwargs", "extra_body")
 

@@ -14,8 +14,8 @@ from kedi_compile import HistoryOrigin, structure
 from kedi_compile.canonical import digest, digests
 from kedi_compile.dialect import MessageFacts, TextFlaw, TextRole
 from kedi_langchain import texts
-from kedi_langchain.blocks import REASONING
-from kedi_langchain.facts import is_history, message_facts, message_origins
+from kedi_langchain.blocks import REASONING, has_type, inner_block
+from kedi_langchain.facts import all_fields, is_history, message_facts, message_origins
 from kedi_langchain.tokens import estimate
 
 _BOOKKEEPING: Final = frozenset(
@@ -60,7 +60,7 @@ class LangChainDialect:
 
     def fingerprint(self, message: BaseMessage) -> bytes:
         """Return the digest of every field."""
-        return digest((type(message).__name__, _fields(message)))
+        return digest((type(message).__name__, all_fields(message)))
 
     def clone(self, message: BaseMessage) -> BaseMessage:
         """Return a detached copy."""
@@ -68,7 +68,7 @@ class LangChainDialect:
 
     def same(self, message: BaseMessage, other: BaseMessage) -> bool:
         """Tell whether two messages agree in type and every field; which of them were given does not count."""
-        return type(message) is type(other) and structure.same(_fields(message), _fields(other))
+        return type(message) is type(other) and structure.same(all_fields(message), all_fields(other))
 
     def name(self, message: BaseMessage) -> str | None:
         """Return the message's id, which graphs keep with it for good."""
@@ -105,13 +105,12 @@ class LangChainDialect:
         )
 
 
-def _fields(message: BaseMessage) -> dict[str, Any]:
-    """All a message holds, extra attributes too."""
-    return {**vars(message), **(message.__pydantic_extra__ or {})}
+DIALECT: Final = LangChainDialect()
+"""It has no state, so one serves everybody."""
 
 
 def _content(message: BaseMessage) -> tuple[str, dict[str, Any]]:
-    return _kind(message), {name: value for name, value in _fields(message).items() if name not in _BOOKKEEPING}
+    return _kind(message), {name: value for name, value in all_fields(message).items() if name not in _BOOKKEEPING}
 
 
 def _kind(message: BaseMessage) -> str:
@@ -126,16 +125,13 @@ def _bare(content: str | list[Any]) -> str | list[Any]:
 
 
 def _is_reasoning(block: object) -> bool:
-    if not isinstance(block, Mapping):
-        return False
-    inner = block.get("value") if block.get("type") == "non_standard" else block
-    return isinstance(inner, Mapping) and inner.get("type") in REASONING
+    return isinstance(block, Mapping) and has_type(inner_block(block), REASONING)
 
 
 def _without_id(block: Any) -> Any:
     if not isinstance(block, Mapping):
         return block
-    bare = {name: value for name, value in block.items() if name != "id" or block.get("type") not in _PAIRED}
+    bare = {name: value for name, value in block.items() if name != "id" or not has_type(block, _PAIRED)}
     if isinstance(extras := bare.get("extras"), Mapping) and "item_id" in extras:
         bare["extras"] = {name: value for name, value in extras.items() if name != "item_id"}
     return bare

@@ -63,6 +63,11 @@ _CHAT_ROLES: Final[dict[str, Role]] = {
 }
 
 
+def all_fields(message: BaseMessage) -> dict[str, Any]:
+    """Return all a message holds by name, extra attributes too; a new dict."""
+    return {**vars(message), **(message.__pydantic_extra__ or {})}
+
+
 def is_history(message: object) -> bool:
     """Tell whether `message` is a history message; a `RemoveMessage` is an order to the graph."""
     if type(message) in _ROLES:

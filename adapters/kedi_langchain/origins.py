@@ -13,7 +13,7 @@ from langchain_core.messages import BaseMessage
 
 from kedi_compile import HistoryOrigin
 from kedi_compile.history.origins import OriginLedger
-from kedi_langchain.dialect import LangChainDialect
+from kedi_langchain.dialect import DIALECT
 
 _KEPT: Final = 10_000
 """How many messages are known by id; the longest unused go first."""
@@ -49,4 +49,4 @@ class ThreadOrigins(OriginLedger):
 
 
 def _content(message: BaseMessage) -> bytes:
-    return LangChainDialect().fingerprint(message)
+    return DIALECT.fingerprint(message)

@@ -10,7 +10,8 @@ from typing import Any, Final
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
-from kedi_compile.dialect import TextFlaw, TextRole
+from kedi_compile.dialect import TextFlaw, TextRole, fabricated, flaw_of_texts
+from kedi_langchain.facts import all_fields
 
 _BARE_FIELDS: Final = frozenset({"content", "example"})
 _TYPES: Final[dict[type, str]] = {HumanMessage: "human", AIMessage: "ai"}
@@ -26,30 +27,16 @@ def text_flaw(message: BaseMessage) -> TextFlaw | None:
     if isinstance(message, SystemMessage):
         return TextFlaw("system_altered", "holds system text; system entries are not the callback's to add")
     if type(message) not in _TYPES:
-        return _fabricated(f"is a {type(message).__name__}; a new message is a HumanMessage or an AIMessage")
+        return fabricated(f"is a {type(message).__name__}; a new message is a HumanMessage or an AIMessage")
     if not isinstance(message.content, str):
-        return _fabricated("holds content that is no str; a new message may hold text only")
-    fields = {**vars(message), **(message.__pydantic_extra__ or {})}
+        return fabricated("holds content that is no str; a new message may hold text only")
+    fields = all_fields(message)
     if fields.pop("type") != _TYPES[type(message)]:
-        return _fabricated("sets type; build it with `ctx.text_message`")
+        return fabricated("sets type; build it with `ctx.text_message`")
     if used := [name for name, value in fields.items() if name not in _BARE_FIELDS and _is_set(value)]:
-        return _fabricated(f"sets {', '.join(used)}; build it with `ctx.text_message`")
-    return _text_flaw(message.content)
-
-
-def _fabricated(detail: str) -> TextFlaw:
-    return TextFlaw("fabricated_record", detail)
+        return fabricated(f"sets {', '.join(used)}; build it with `ctx.text_message`")
+    return flaw_of_texts([message.content])
 
 
 def _is_set(value: Any) -> bool:
     return value is not None and value not in ({}, [], "")
-
-
-def _text_flaw(text: str) -> TextFlaw | None:
-    if not text.strip():
-        return TextFlaw("blank_text", "its text is empty or only white space; say something or leave it out")
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        return TextFlaw("unencodable_text", f"its text cannot be written as UTF-8: {error.reason}")
-    return None

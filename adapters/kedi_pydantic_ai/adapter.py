@@ -8,7 +8,6 @@ written in `before_model_request`, looked at once more behind the host's repair 
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar, Generic
 
@@ -29,7 +28,6 @@ from pydantic_ai.tools import AgentDepsT, RunContext
 
 from kedi_compile import (
     HistoryConfigurationError,
-    HistoryPrefixWarning,
     HistoryProcessorCallback,
     HistoryProcessorCondition,
     structure,
@@ -38,7 +36,7 @@ from kedi_compile.history.context import RequestInfo
 from kedi_compile.history.flow import Staged
 from kedi_compile.history.lifecycle import RequestState
 from kedi_compile.history.origins import OriginLedger
-from kedi_compile.history.policy import HistoryPolicy
+from kedi_compile.history.policy import HistoryPolicy, warn_about_prefix
 from kedi_compile.history.reasoning import BoundReasoning, ReasoningProtection
 from kedi_compile.session import RunSession
 from kedi_pydantic_ai import lists
@@ -94,7 +92,7 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         self._origins = OriginLedger()
         self._begin()
         if history_processor is not None:
-            _warn_about_prefix()
+            warn_about_prefix()
 
     @property
     def is_active(self) -> bool:
@@ -265,13 +263,4 @@ def _request_info(ctx: RunContext[Any], model: Model) -> RequestInfo:
         run_id=ctx.run_id,
         source_location=location if isinstance(location, str) else None,
         model_names=tuple(one.model_name for one in serving_models(model)),
-    )
-
-
-def _warn_about_prefix() -> None:
-    warnings.warn(
-        "Edits may alter messages a provider has cached, so fewer requests may hit its prefix cache. Silence with "
-        "warnings.filterwarnings('ignore', category=HistoryPrefixWarning)",
-        HistoryPrefixWarning,
-        stacklevel=3,
     )

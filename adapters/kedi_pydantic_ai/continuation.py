@@ -14,8 +14,7 @@ from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
 
-STATE_BODY_KEYS: Final = frozenset({"previous_response_id", "conversation", "previous_interaction_id"})
-"""Keys of `extra_body` that name server-side state."""
+from kedi_compile.history.continuation import STATE_KEYS
 
 
 def without_old_state(settings: ModelSettings | None, model: Model) -> ModelSettings | None:
@@ -49,7 +48,7 @@ def _clean_chain(value: Any) -> Any:
 def _clean_body(body: Any) -> Any:
     if not isinstance(body, Mapping):
         return body
-    return {key: value for key, value in body.items() if key not in STATE_BODY_KEYS}
+    return {key: value for key, value in body.items() if key not in STATE_KEYS}
 
 
 _CLEANERS: Final[dict[str, Callable[[Any], Any]]] = {

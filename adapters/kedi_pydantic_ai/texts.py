@@ -13,7 +13,7 @@ from typing import Any, Final
 from pydantic_ai import messages as m
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse
 
-from kedi_compile.dialect import TextFlaw, TextRole
+from kedi_compile.dialect import TextFlaw, TextRole, fabricated, flaw_of_texts
 
 _TEXT_PARTS: Final[dict[type, type]] = {ModelRequest: m.UserPromptPart, ModelResponse: m.TextPart}
 """The only part a new message of each kind may hold."""
@@ -31,12 +31,12 @@ def text_message(text: str, role: TextRole) -> ModelMessage:
 
 def text_flaw(message: ModelMessage) -> TextFlaw | None:
     """Say why `message` is more or less than a bare text, or None if it is one."""
-    return _system_flaw(message) or _record_flaw(message) or _text_flaw(message)
+    return _system_flaw(message) or _record_flaw(message) or flaw_of_texts(_words(message))
 
 
 def _system_flaw(message: ModelMessage) -> TextFlaw | None:
     if not isinstance(message.parts, (list, tuple)):
-        return _fabricated("has no list of parts; build it with `ctx.text_message`")
+        return fabricated("has no list of parts; build it with `ctx.text_message`")
     if any(isinstance(part, m.SystemPromptPart) for part in message.parts):
         return TextFlaw("system_altered", "holds system text; system entries are not the callback's to add")
     return None
@@ -46,20 +46,16 @@ def _record_flaw(message: ModelMessage) -> TextFlaw | None:
     """Find anything beside text: another kind of part, or a field that only a host or a provider may set."""
     text_part = _TEXT_PARTS.get(type(message))
     if text_part is None:
-        return _fabricated(f"is a {type(message).__name__}; build it with `ctx.text_message`")
+        return fabricated(f"is a {type(message).__name__}; build it with `ctx.text_message`")
     if strange := sorted({type(part).__name__ for part in message.parts if type(part) is not text_part}):
-        return _fabricated(f"holds {', '.join(strange)}; a new message may hold text only")
+        return fabricated(f"holds {', '.join(strange)}; a new message may hold text only")
     if not all(isinstance(getattr(part, "content", None), str) for part in message.parts):
-        return _fabricated("holds content that is no str; a new message may hold text only")
+        return fabricated("holds content that is no str; a new message may hold text only")
     if used := [name for value in (message, *message.parts) for name in _set_fields(value)]:
-        return _fabricated(f"sets {', '.join(used)}; build it with `ctx.text_message`")
+        return fabricated(f"sets {', '.join(used)}; build it with `ctx.text_message`")
     if isinstance(message, ModelResponse) and message.usage.has_values():
-        return _fabricated("carries the usage of a real response; build it with `ctx.text_message`")
+        return fabricated("carries the usage of a real response; build it with `ctx.text_message`")
     return None
-
-
-def _fabricated(detail: str) -> TextFlaw:
-    return TextFlaw("fabricated_record", detail)
 
 
 def _set_fields(value: Any) -> list[str]:
@@ -76,12 +72,5 @@ def _is_unset(field: dataclasses.Field[Any], value: object) -> bool:
     return value is None or (field.default is not dataclasses.MISSING and value == field.default)
 
 
-def _text_flaw(message: ModelMessage) -> TextFlaw | None:
-    texts = [str(getattr(part, "content", "")) for part in message.parts]
-    if not texts or not all(text.strip() for text in texts):
-        return TextFlaw("blank_text", "its text is empty or only white space; say something or leave it out")
-    try:
-        "".join(texts).encode()
-    except UnicodeEncodeError as error:
-        return TextFlaw("unencodable_text", f"its text cannot be written as UTF-8: {error.reason}")
-    return None
+def _words(message: ModelMessage) -> list[str]:
+    return [str(getattr(part, "content", "")) for part in message.parts]

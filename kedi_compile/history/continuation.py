@@ -9,6 +9,10 @@ specification, Persistence and Continuation.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Final
+
+STATE_KEYS: Final = frozenset({"previous_response_id", "conversation", "previous_interaction_id"})
+"""Fields of a provider's request that name server-side state."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,12 @@ Configuration and Conditional Processing.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, get_args
 
-from kedi_compile.errors import HistoryConfigurationError
+from kedi_compile.errors import HistoryConfigurationError, HistoryPrefixWarning
 from kedi_compile.history.context import HistoryProcessorCallback, HistoryProcessorCondition
 from kedi_compile.history.reasoning import BoundReasoning, ReasoningProtection, binds_reasoning
 
@@ -46,6 +47,16 @@ class HistoryPolicy(Generic[MessageT]):
         if self.bound_reasoning is not None:
             return self.bound_reasoning
         return "refuse" if binds_reasoning(model_names) else None
+
+
+def warn_about_prefix() -> None:
+    """Warn, at the line that makes an adapter, that its edits may cost cached prefixes; called by its `__init__`."""
+    warnings.warn(
+        "Edits may alter messages a provider has cached, so fewer requests may hit its prefix cache. Silence with "
+        "warnings.filterwarnings('ignore', category=HistoryPrefixWarning)",
+        HistoryPrefixWarning,
+        stacklevel=3,
+    )
 
 
 def _check_callable(name: str, value: Any) -> None:

@@ -274,3 +274,14 @@ def test_the_dialect_builds_what_it_accepts() -> None:
 def test_every_message_costs_something(message: BaseMessage) -> None:
     """No message is free, however short."""
     assert DIALECT.estimate(message) > 0
+
+
+def test_a_block_whose_type_is_no_str_is_no_reasoning() -> None:
+    """It stays as it is when reasoning is left out, its id included."""
+    odd = {"type": ["x"], "id": "b1"}
+    thought = {"type": "thinking", "thinking": "hm", "signature": "s"}
+
+    left = DIALECT.without_reasoning(AIMessage([thought, odd]))
+
+    assert left is not None
+    assert left.content == [odd]
