@@ -2,8 +2,10 @@
 
     KediError
     ├── HistoryConfigurationError (also ValueError)   an adapter or scope that can never work as configured
-    └── HistoryProcessingError                        a callback, predicate or copy failed; nothing was sent
-        └── HistoryProcessingValidationError          an edit broke a rule; nothing was sent
+    ├── HistoryProcessingError                        a callback, predicate or copy failed; nothing was sent
+    │   └── HistoryProcessingValidationError          an edit broke a rule; nothing was sent
+    └── TurnCompileError (also ValueError)            records and request make no turn; nothing was compiled
+        └── UnknownRecordError (also TypeError)       a record of a kind the compiler does not know
 
     HistoryProcessingWarning (UserWarning)
     ├── HistoryPrefixWarning                          a processor may change earlier history
@@ -17,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,26 @@ class HistoryProcessingValidationError(HistoryProcessingError):
     def __reduce__(self) -> tuple[type[HistoryProcessingValidationError], tuple[tuple[Violation, ...]]]:
         # The default would hand the finished message to `__init__`, so an error could not cross a process.
         return type(self), (self.violations,)
+
+
+class TurnCompileError(KediError, ValueError):
+    """Records and a turn request do not make one exact request, so nothing was compiled.
+
+    `record_ids` holds every record to blame, in the order of the progression; `path` is the way to a value that
+    cannot be written, from the section it would stand in: `Context[2].output.when`.
+    """
+
+    def __init__(self, message: str, *, record_ids: Iterable[UUID] = (), path: str | None = None) -> None:
+        super().__init__(message)
+        self.record_ids = tuple(record_ids)
+        self.path = path
+
+    def __reduce__(self) -> tuple[type[TurnCompileError], tuple[str], dict[str, object]]:
+        return type(self), (str(self),), self.__dict__
+
+
+class UnknownRecordError(TurnCompileError, TypeError):
+    """A record takes part in the conversation and is of a kind the compiler does not know."""
 
 
 def _lines(broken: list[Violation]) -> list[str]:
