@@ -1,0 +1,66 @@
+"""Images of an instruction: which ones may be sent, and the part a message shows them as.
+
+Checked by their text alone: nothing is looked up or fetched. A host name that stands for an inner address is for the
+caller's network to refuse; an address that says so itself is refused here. Source: Turn specification, D2.
+"""
+
+from __future__ import annotations
+
+import re
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import urlsplit
+
+from kedi_compile.errors import TurnCompileError
+
+_DATA_URI = re.compile(r"data:image/(?:png|jpe?g|gif|webp);base64,[A-Za-z0-9+/]+={0,2}", re.IGNORECASE)
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_SHOWN = 80
+
+
+def as_uri(image: str) -> str:
+    """Return an image as a URI: base64 text becomes a JPEG data URI, all else stays as it is."""
+    return image if _SCHEME.match(image) else f"data:image/jpeg;base64,{image}"
+
+
+def image_part(image: object, detail: str | None, path: str) -> dict[str, Any]:
+    """Return the part of a message that shows an image.
+
+    Raises:
+        TurnCompileError: the image is no http(s) URL with an outer host and no data URI of a PNG, JPEG, GIF or WebP.
+    """
+    if not isinstance(image, str):
+        raise TurnCompileError(f"{path} is a {type(image).__name__}; an image is a URL or base64 text", path=path)
+    uri = as_uri(str.__str__(image))
+    if (flaw := _flaw(uri)) is not None:
+        raise TurnCompileError(f"{path} cannot be sent: {flaw}. Got {uri[:_SHOWN]!r}", path=path)
+    return {"type": "image_url", "image_url": {"url": uri, "detail": detail}}
+
+
+def _flaw(uri: str) -> str | None:
+    if uri.lower().startswith("data:"):
+        return None if _DATA_URI.fullmatch(uri) else "a data URI must be a base64 PNG, JPEG, GIF or WebP"
+    if any(ord(char) <= ord(" ") for char in uri):
+        return "a URL holds no blanks or control characters"
+    try:
+        parts = urlsplit(uri)
+        host = parts.hostname
+        _ = parts.port
+    except ValueError as exc:
+        return f"it is no URL ({exc})"
+    if parts.scheme not in {"http", "https"}:
+        return f"the scheme {parts.scheme!r} is not allowed; http, https and data are"
+    return "the URL names no host" if not host else _flaw_of_host(host)
+
+
+def _flaw_of_host(host: str) -> str | None:
+    name = host.rstrip(".").lower()
+    inner = name == "localhost" or name.endswith(".localhost") or _is_inner_address(name)
+    return f"the host {host!r} is an inner address" if inner else None
+
+
+def _is_inner_address(name: str) -> bool:
+    try:
+        return not ip_address(name.partition("%")[0]).is_global
+    except ValueError:
+        return False  # a name: where it leads is not asked here
