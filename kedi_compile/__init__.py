@@ -1,6 +1,7 @@
 """Edit an agent's message history safely, and know exactly what every model request contains.
 
-This package knows no framework; the adapter for Pydantic AI is `kedi_pydantic_ai`.
+This package knows no framework; the adapters are `kedi_pydantic_ai`, `kedi_langchain` and `kedi_lionagi`. The records
+that a turn is compiled from are in `kedi_compile.turn`.
 """
 
 from kedi_compile.dialect import EntryKind, HistoryEntry, HistoryOrigin, ProtectedReason
@@ -12,6 +13,8 @@ from kedi_compile.errors import (
     HistoryProcessingWarning,
     HistoryProtectedWarning,
     KediError,
+    TurnCompileError,
+    UnknownRecordError,
     Violation,
 )
 from kedi_compile.history.context import (
@@ -21,8 +24,13 @@ from kedi_compile.history.context import (
     HistoryProcessorState,
 )
 from kedi_compile.history.groups import HistoryGroup
+from kedi_compile.message import CompiledMessage
+from kedi_compile.turn import CompiledChatRequest, ContextBlock, TurnRequest, compile_chat_request
 
 __all__ = [
+    "CompiledChatRequest",
+    "CompiledMessage",
+    "ContextBlock",
     "EntryKind",
     "HistoryConfigurationError",
     "HistoryEntry",
@@ -39,5 +47,9 @@ __all__ = [
     "HistoryProtectedWarning",
     "KediError",
     "ProtectedReason",
+    "TurnCompileError",
+    "TurnRequest",
+    "UnknownRecordError",
     "Violation",
+    "compile_chat_request",
 ]

@@ -10,6 +10,9 @@ import kedi_langchain
 import kedi_pydantic_ai
 
 CORE = [
+    "CompiledChatRequest",
+    "CompiledMessage",
+    "ContextBlock",
     "EntryKind",
     "HistoryConfigurationError",
     "HistoryEntry",
@@ -26,7 +29,11 @@ CORE = [
     "HistoryProtectedWarning",
     "KediError",
     "ProtectedReason",
+    "TurnCompileError",
+    "TurnRequest",
+    "UnknownRecordError",
     "Violation",
+    "compile_chat_request",
 ]
 PYDANTIC_AI = ["PydanticAdapter", "PydanticDialect"]
 LANGCHAIN = ["LangChainAdapter", "LangChainDialect"]

@@ -1,0 +1,41 @@
+"""The context section: every block as one canonical JSON array between two marker lines.
+
+JSON keeps the name of the source with its text and the text apart from the policy around it; it does not make the
+text trustworthy. The section is part of what is sent and never of a record. Source: Turn specification, D3.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from kedi_compile.errors import TurnCompileError
+
+from .request import ContextBlock
+
+BEGIN = "LIONAGI_CONTEXT_BLOCKS_JSON"
+END = "END_LIONAGI_CONTEXT_BLOCKS_JSON"
+
+
+def context_section(blocks: Iterable[ContextBlock]) -> str:
+    """Return the section for the blocks in their order, or empty text without blocks.
+
+    Raises:
+        TurnCompileError: the name or the content of a block is empty or no text.
+    """
+    payload = [
+        {name: _text(getattr(block, name, None), name, place) for name in ("provider_name", "content")}
+        for place, block in enumerate(blocks)
+    ]
+    if not payload:
+        return ""
+    encoded = json.dumps(payload, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return f"{BEGIN}\n{encoded}\n{END}"
+
+
+def _text(value: object, name: str, place: int) -> str:
+    if isinstance(value, str) and value:
+        return str.__str__(value)
+    path = f"context_blocks[{place}].{name}"
+    found = "empty" if value == "" else f"a {type(value).__name__}"
+    raise TurnCompileError(f"`{path}` is {found}; it must be text that is not empty", path=path)

@@ -1,0 +1,109 @@
+"""A branch: the records of one conversation, the order they are read in, and its system record.
+
+A small container for records that live in this process; it stores and orders, and assigns no meaning. What a
+progression means to a model is the compiler's business. Source: Turn specification, D2 (Resolve and validate the
+history view).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+from uuid import UUID
+
+from kedi_compile.errors import TurnCompileError
+from kedi_compile.message import MessageRole
+
+from .contents import record_id
+from .records import Message, System
+from .render import render_record
+
+CURRENT_PROGRESSION = "current_progression"
+"""The key of a branch's metadata under which an order stands that is read instead of the branch's own."""
+
+
+class MessageManager:
+    """The records of a branch by id, and the order they came in."""
+
+    def __init__(self, system: System | None, records: Iterable[Message], progression: Iterable[UUID] | None) -> None:
+        self.system = system
+        self._records: dict[UUID, Message] = {}
+        for record in ([system] if system is not None else []) + list(records):
+            self._insert(record)
+        self._progression = list(self._records) if progression is None else ids_of(progression)
+
+    def _insert(self, record: Message) -> None:
+        if not isinstance(record, Message):
+            raise TurnCompileError(f"A branch holds records, not a {type(record).__name__}")
+        if self._records.setdefault(record.id, record) is not record:
+            raise TurnCompileError(f"Two records have the id {record.id}", record_ids=[record.id])
+
+    @property
+    def messages(self) -> Mapping[UUID, Message]:
+        """Every record by its id; a view that follows the branch."""
+        return MappingProxyType(self._records)
+
+    @property
+    def progression(self) -> tuple[UUID, ...]:
+        """The ids in the branch's own order."""
+        return tuple(self._progression)
+
+    def append(self, record: Message) -> None:
+        """Add a record and its place at the end of the order."""
+        self._insert(record)
+        self._progression.append(record.id)
+
+    def to_chat_msgs(self, progression: Iterable[UUID] | None = None) -> list[dict[str, Any]]:
+        """Return the records as they are, one message each, with nothing folded, merged or left out.
+
+        This is a literal projection to look at and is no request: action records have a role that no provider takes.
+        Only routed records, which have no role, are missing.
+        """
+        order = self.progression if progression is None else ids_of(progression)
+        records = [self._records[record_id] for record_id in order]
+        shown = [record for record in records if record.role is not MessageRole.UNSET]
+        return [{"role": record.role.value, "content": render_record(record)} for record in shown]
+
+
+class Branch:
+    """One conversation.
+
+    The branch keeps the records it is given, not copies. Without a `progression` the order is the system record's and
+    then that of `records`. `metadata["current_progression"]` replaces the order for reading and not for `msgs`.
+    """
+
+    def __init__(
+        self,
+        system: System | str | None = None,
+        records: Iterable[Message] = (),
+        progression: Iterable[UUID] | None = None,
+        metadata: dict[str, Any] | None = None,
+    ) -> None:
+        self.msgs = MessageManager(System.create(system) if isinstance(system, str) else system, records, progression)
+        self.metadata: dict[str, Any] = {} if metadata is None else metadata
+
+    @property
+    def progression(self) -> tuple[UUID, ...]:
+        """The ids in the order the branch is read in; an override in `metadata` comes first, also an empty one."""
+        override = self.metadata.get(CURRENT_PROGRESSION)
+        return self.msgs.progression if override is None else tuple(ids_of(override))
+
+    def append(self, *records: Message) -> None:
+        """Add records at the end of the order, and of the override where there is one."""
+        for record in records:
+            self.msgs.append(record)
+        if self.metadata.get(CURRENT_PROGRESSION) is not None:
+            added = [record.id for record in records]
+            self.metadata[CURRENT_PROGRESSION] = [*ids_of(self.metadata[CURRENT_PROGRESSION]), *added]
+
+
+def ids_of(order: Iterable[object]) -> list[UUID]:
+    """Return an order of UUIDs or their texts as UUIDs.
+
+    Raises:
+        TurnCompileError: `order` is text or a mapping, or one of its items is no id.
+    """
+    if isinstance(order, str | Mapping) or not isinstance(order, Iterable):
+        raise TurnCompileError(f"A progression is a sequence of record ids, not a {type(order).__name__}")
+    return [record_id(item) for item in order]
