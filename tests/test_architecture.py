@@ -31,8 +31,9 @@ ROOMS: dict[str, set[str]] = {
     "__init__": {"errors", "message", "dialect", "turn", "history"},
     "demo": {"__init__", "errors", "history", "kedi_pydantic_ai"},
     "cli": {"__init__", "demo"},
-    "kedi_langchain": {"__init__", "structure", "canonical", "dialect", "history", "session"},
-    "kedi_pydantic_ai": {"__init__", "structure", "canonical", "dialect", "history", "session"},
+    "kedi_langchain": {"__init__", "message", "structure", "canonical", "dialect", "history", "session"},
+    "kedi_lionagi": {"__init__", "message", "turn"},
+    "kedi_pydantic_ai": {"__init__", "message", "structure", "canonical", "dialect", "history", "session"},
 }
 """Room -> the rooms of the package it may import. The root's public names count as `__init__`."""
 
@@ -43,6 +44,7 @@ LIBRARIES: dict[str, set[str]] = {
     "demo": {"pydantic_ai", "anthropic", "httpx2", "rich"},
     "cli": {"typer", "rich"},
     "kedi_langchain": {"langchain", "langchain_core", "langgraph", "orjson"},
+    "kedi_lionagi": {"lionagi", "anyio"},
     "kedi_pydantic_ai": {"pydantic_ai", "orjson"},
 }
 """Room -> the libraries it may import beside the standard library."""
@@ -58,7 +60,7 @@ MAKES_RECORDS = CORE / "turn" / "records.py"
 
 FRAMEWORK_FREE = ("errors", "message", "structure", "canonical", "dialect", "turn", "history", "session", "__init__")
 FOLDERS = ("kedi_compile", "adapters", "tests", "examples", "benchmarks")
-PACKAGES = ("kedi_compile", "kedi_langchain", "kedi_pydantic_ai")
+PACKAGES = ("kedi_compile", "kedi_langchain", "kedi_lionagi", "kedi_pydantic_ai")
 
 
 def room_of(path: Path) -> str:
@@ -178,7 +180,7 @@ def test_the_core_never_reaches_a_framework() -> None:
     loaded = set(subprocess.check_output([sys.executable, "-c", program], text=True).split())
     tops = {name.partition(".")[0] for name in loaded}
 
-    assert not tops & {"pydantic_ai", "langchain", "langchain_core", "langgraph", "openai", "anthropic"}
+    assert not tops & {"pydantic_ai", "langchain", "langchain_core", "langgraph", "lionagi", "openai", "anthropic"}
     assert not {top for top in tops if top.startswith("kedi_")} - {"kedi_compile"}
     assert not {name for name in loaded if name.startswith(("kedi_compile.demo", "kedi_compile.cli"))}
 

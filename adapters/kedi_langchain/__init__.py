@@ -1,5 +1,7 @@
 """Safe history editing for LangChain and LangGraph: wrap a chat model, or add a middleware to an agent.
 
+`to_messages` makes a compiled turn the input of a model.
+
 Needs the extra `kedi-compile[langchain]`.
 """
 
@@ -11,5 +13,6 @@ if find_spec("langchain") is None:  # pragma: no cover  # the wheel check instal
 
 from kedi_langchain.adapter import LangChainAdapter
 from kedi_langchain.dialect import LangChainDialect
+from kedi_langchain.turn import to_messages
 
-__all__ = ["LangChainAdapter", "LangChainDialect"]
+__all__ = ["LangChainAdapter", "LangChainDialect", "to_messages"]

@@ -1,5 +1,7 @@
 """Safe history editing for Pydantic AI: add `PydanticAdapter` to an agent's capabilities.
 
+`to_model_messages` makes a compiled turn a message history.
+
 Needs the extra `kedi-compile[pydantic-ai]`.
 """
 
@@ -11,5 +13,6 @@ if find_spec("pydantic_ai") is None:  # pragma: no cover  # the wheel check inst
 
 from kedi_pydantic_ai.adapter import PydanticAdapter
 from kedi_pydantic_ai.dialect import PydanticDialect
+from kedi_pydantic_ai.turn import to_model_messages
 
-__all__ = ["PydanticAdapter", "PydanticDialect"]
+__all__ = ["PydanticAdapter", "PydanticDialect", "to_model_messages"]
