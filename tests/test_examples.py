@@ -18,14 +18,22 @@ ROOT: Final = Path(__file__).parents[1]
 EXAMPLES: Final = sorted((ROOT / "examples").glob("*.py"))
 README: Final = (ROOT / "README.md").read_text(encoding="utf-8")
 KNOWN_MODELS: Final = frozenset(get_args(KnownModelName.__value__))
-PREFIX_WARNING: Final = "ignore::kedi_compile.HistoryPrefixWarning"
+WITHOUT_A_REAL_MODEL: Final = {"testing", "turn_first", "turn_lionagi"}
+"""A unit test, a program that calls no model, and one whose models have names of their own."""
+RUN: Final = """
+import runpy, sys, warnings
+from kedi_compile import HistoryPrefixWarning
+warnings.filterwarnings("ignore", category=HistoryPrefixWarning)
+runpy.run_path(sys.argv[1], run_name="__main__")
+"""
+"""Runs a program with every warning an error but this one. An option `-W` is read before there are site-packages."""
 
 
 def output_of(example: Path) -> str:
     """Run a program with every warning an error but the one about cached prefixes, and return what it prints."""
     path = os.pathsep.join([str(ROOT), str(ROOT / "adapters")])
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-W", PREFIX_WARNING, str(example)],
+        [sys.executable, "-W", "error", "-c", RUN, str(example)],
         capture_output=True,
         text=True,
         encoding="utf-8",
@@ -64,6 +72,10 @@ def test_the_examples_are_these() -> None:
         "redaction.py",
         "summarizer.py",
         "testing.py",
+        "turn_first.py",
+        "turn_langchain.py",
+        "turn_lionagi.py",
+        "turn_pydantic_ai.py",
     ]
     assert [name for name in names if f"examples/{name}" not in README] == []
 
@@ -77,9 +89,11 @@ def test_an_example_prints_what_is_shown(example: Path) -> None:
     assert output_of(example) == expected
 
 
-@pytest.mark.parametrize("example", [one for one in EXAMPLES if one.stem != "testing"], ids=lambda one: one.stem)
+@pytest.mark.parametrize(
+    "example", [one for one in EXAMPLES if one.stem not in WITHOUT_A_REAL_MODEL], ids=lambda one: one.stem
+)
 def test_an_example_names_a_real_model_that_the_host_knows(example: Path) -> None:
-    """One line is all that changes, and it works; only the unit test wants no real model."""
+    """One line is all that changes, and it works."""
     (comment,) = re.findall(r"# for a real .*", example.read_text(encoding="utf-8"), re.IGNORECASE)[:1]
 
     assert re.findall(r'"([a-z]+:[^"]+)"', comment)[0] in KNOWN_MODELS

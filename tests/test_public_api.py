@@ -7,6 +7,7 @@ import pytest
 
 import kedi_compile
 import kedi_langchain
+import kedi_lionagi
 import kedi_pydantic_ai
 
 CORE = [
@@ -35,8 +36,17 @@ CORE = [
     "Violation",
     "compile_chat_request",
 ]
-PYDANTIC_AI = ["PydanticAdapter", "PydanticDialect"]
-LANGCHAIN = ["LangChainAdapter", "LangChainDialect"]
+PYDANTIC_AI = ["PydanticAdapter", "PydanticDialect", "to_model_messages"]
+LANGCHAIN = ["LangChainAdapter", "LangChainDialect", "to_messages"]
+LIONAGI = [
+    "chat",
+    "communicate",
+    "prepare_messages_for_chat",
+    "run",
+    "to_branch",
+    "to_instruction",
+    "turn_request",
+]
 
 
 def test_the_core_exports_exactly_these_names() -> None:
@@ -44,10 +54,11 @@ def test_the_core_exports_exactly_these_names() -> None:
     assert kedi_compile.__all__ == CORE
 
 
-def test_the_adapter_exports_exactly_these_names() -> None:
-    """`kedi_pydantic_ai` and `kedi_langchain` have these public names, in order."""
+def test_the_adapters_export_exactly_these_names() -> None:
+    """Each adapter has these public names, in order."""
     assert kedi_pydantic_ai.__all__ == PYDANTIC_AI
     assert kedi_langchain.__all__ == LANGCHAIN
+    assert kedi_lionagi.__all__ == LIONAGI
 
 
 @pytest.mark.parametrize("name", CORE)

@@ -127,11 +127,11 @@ def test_the_shown_adapter_processes_above_the_limit() -> None:
 
 
 def test_links_lead_to_files() -> None:
-    """Every relative link is a file of the project."""
+    """Every relative link is a file or a folder of the project."""
     links = re.findall(r"\]\((?!https?:)([^)#]+)\)", TEXT)
 
     assert len(links) > 5
-    assert [link for link in links if not (readme.ROOT / link).is_file()] == []
+    assert [link for link in links if not (readme.ROOT / link).exists()] == []
 
 
 def test_the_extras_and_targets_exist() -> None:
@@ -141,7 +141,7 @@ def test_the_extras_and_targets_exist() -> None:
     extras = {extra for _, names in found for extra in names.split(",")}
     targets = set(re.findall(r"^make (\w+)", TEXT, re.MULTILINE))
 
-    assert extras == {"pydantic-ai", "langchain", "all", "bench", "dev"}
+    assert extras == {"pydantic-ai", "langchain", "lionagi", "all", "bench", "dev"}
     assert extras <= PROJECT["optional-dependencies"].keys()
     assert targets == {"demo", "test"}
     assert [target for target in targets if f"\n{target}:" not in makefile] == []
@@ -156,8 +156,9 @@ def test_the_versions_are_the_projects() -> None:
         "langchain-core>=1.8,<2",
         "langgraph>=1.2,<2",
     ]
+    assert PROJECT["optional-dependencies"]["lionagi"] == ["lionagi>=0.36,<0.37"]
     install = " ".join(TEXT.partition("## Install\n")[2].partition("```")[0].split())
     assert install.startswith(
-        "Python 3.11 or newer. One adapter needs `pydantic-ai-slim` 2.68 or newer, below 3; the other `langchain` 1.5, "
-        "`langchain-core` 1.8 and `langgraph` 1.2 or newer, each below 2."
+        "Python 3.11 or newer. One adapter needs `pydantic-ai-slim` 2.68 or newer, below 3; one `langchain` 1.5, "
+        "`langchain-core` 1.8 and `langgraph` 1.2 or newer, each below 2; one `lionagi` 0.36."
     )

@@ -53,7 +53,7 @@ def instruction_of(record: Instruction) -> Any:
     fields = {
         "id": record.id,
         "created_at": record.created_at.timestamp(),
-        "content": record.content.to_dict(),
+        "content": {name: value for name, value in record.content.to_dict().items() if value},  # absent is unset there
         "sender": record.sender,
         "recipient": record.recipient,
         "metadata": dict(record.metadata),

@@ -1,6 +1,6 @@
 """The parts of README.md that a program makes: `python -m readme` writes them anew, a part of `make record`.
 
-They are the first program of each adapter, what it prints, and what the demo prints on 80 columns.
+They are the first programs, what they print, and what the demo prints on 80 columns.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final
 
 ROOT: Final = Path(__file__).parents[2]
 README: Final = ROOT / "README.md"
-FIRST: Final = ("first", "langchain_first")
+FIRST: Final = ("first", "langchain_first", "turn_first")
 """The first programs, by their names in `examples`."""
 
 _BLOCKS: Final = (

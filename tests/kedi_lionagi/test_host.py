@@ -1,0 +1,37 @@
+"""What is taken from LionAGI, and when."""
+
+import subprocess
+import sys
+from datetime import UTC, datetime
+from uuid import UUID
+
+import pytest
+
+pytest.importorskip("lionagi", reason="LionAGI is not installed")
+
+from kedi_compile.turn import Instruction
+from kedi_lionagi import to_instruction
+from kedi_lionagi.host import instruction_of
+
+
+def test_lionagi_is_imported_when_it_is_needed() -> None:
+    """Importing the adapter alone does not load it."""
+    program = "import sys, kedi_lionagi; print('lionagi' in sys.modules)"
+
+    assert subprocess.check_output([sys.executable, "-c", program], text=True) == "False\n"
+
+
+def test_an_instruction_goes_there_and_back() -> None:
+    """Identity and durable content survive both ways."""
+    record = Instruction.create(
+        "Hello?",
+        guidance="Short.",
+        prompt_context=[{"a": 1}],
+        id=UUID(int=7),
+        created_at=datetime(2026, 1, 2, tzinfo=UTC),
+        sender="ada",
+        recipient="hut",
+        metadata={"seen": True},
+    )
+
+    assert to_instruction(instruction_of(record)) == record
