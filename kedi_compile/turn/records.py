@@ -201,6 +201,11 @@ class ActionRequest(Message):
 
     content: ActionRequestContent = field(default_factory=ActionRequestContent)
 
+    @classmethod
+    def create(cls, function: str, arguments: dict[str, Any] | None = None, **record: Unpack[RecordFields]) -> Self:
+        """Build a request to call a function."""
+        return cls(content=ActionRequestContent(function, arguments or {}), **record)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActionResponse(Message):
