@@ -1,4 +1,4 @@
-"""`python -m benchmarks [--only NAME] [--smoke] [--json PATH]`: measure, print a table for each framework."""
+"""`python -m benchmarks [--only NAME] [--smoke] [--json PATH]`: measure, print a table for each framework and turns."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import rows, stacks
+from benchmarks import rows, stacks, turn
 from benchmarks.measure import loop_times, sample
 from benchmarks.memory import measure_memory
 from benchmarks.report import Table, as_json, environment
@@ -29,7 +29,15 @@ class Plan:
     loops: int = 3
 
 
+NAMES = (*stacks.NAMES, turn.NAME)
 SMOKE = Plan(count=40, rounds=1, large=80, large_rounds=1, requests=8, loops=1)
+
+
+def table_of(name: str, plan: Plan) -> Table:
+    """Measure one of `NAMES`."""
+    if name == turn.NAME:
+        return turn.measure(plan.count, plan.rounds, plan.large, plan.large_rounds)
+    return asyncio.run(measure(stacks.load(name), plan))
 
 
 async def measure(stack: Stack, plan: Plan) -> Table:
@@ -55,15 +63,17 @@ async def _whole_rows(stack: Stack, plan: Plan, small: Samples) -> list[rows.Row
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the program and return its exit code; a goal that is missed is no failure."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure what history processing costs.")
-    parser.add_argument("--only", choices=stacks.NAMES, metavar="NAME", help=f"one of {', '.join(stacks.NAMES)}")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description="Measure what editing and compiling cost."
+    )
+    parser.add_argument("--only", choices=NAMES, metavar="NAME", help=f"one of {', '.join(NAMES)}")
     parser.add_argument("--smoke", action="store_true", help="run everything once on a tiny history: does it work?")
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the measured rows to this file as well")
     options = parser.parse_args(arguments)
     print(*(f"{name} {value}" for name, value in environment().items()), sep="\n")
     tables = {}
-    for name in [options.only] if options.only else stacks.NAMES:
-        tables[name] = asyncio.run(measure(stacks.load(name), SMOKE if options.smoke else Plan()))
+    for name in [options.only] if options.only else NAMES:
+        tables[name] = table_of(name, SMOKE if options.smoke else Plan())
         print("", tables[name].text(), sep="\n", flush=True)
     if options.json:
         options.json.write_text(as_json(tables), encoding="utf-8")

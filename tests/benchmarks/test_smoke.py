@@ -1,4 +1,4 @@
-"""The benchmark runs on both frameworks: every row is measured, printed and written; no number is judged here."""
+"""The benchmark runs on both frameworks and on turns: every row is measured and written; no number is judged here."""
 
 from __future__ import annotations
 
@@ -45,12 +45,25 @@ REQUEST_GOALS = [
 
 WHOLE_GOALS = [("tool loop: 8 requests against 4", "x", 2.5), ("memory held beyond the history", "%", 20)]
 
+TURN_GOALS = [
+    ("compiling 40 records, against LionAGI's first preparation", "x", 1.5),
+    ("compiling 40 records, against a later preparation", "x", 1.5),
+    ("compiling 80 records against 40", "x", 12),
+]
+
 GOALS = {
     ("pydantic-ai", "Pydantic AI, kedi-compile"): [(name, unit, goal) for name, unit, goal, _ in RUN_GOALS],
     ("pydantic-ai", "the whole run"): WHOLE_GOALS,
     ("langchain", "LangChain, kedi-compile as middleware"): [(name, unit, goal) for name, unit, _, goal in RUN_GOALS],
     ("langchain", "LangChain, kedi-compile around a chat model"): REQUEST_GOALS,
     ("langchain", "the whole run"): WHOLE_GOALS,
+    ("turn", "turns, calls and results"): TURN_GOALS,
+    ("turn", "turns, text alone"): TURN_GOALS,
+    ("turn", "turns, one long text"): [
+        ("10 MB of text on one line, against 1 MB", "x", 12),
+        ("10 MB of text in lines, against 1 MB", "x", 12),
+        ("10 MB of text that needs escapes, against 1 MB", "x", 12),
+    ],
 }
 
 
@@ -79,7 +92,7 @@ def run(path: Path, *options: str) -> Smoke:
 
 @pytest.fixture(scope="module")
 def smoke(tmp_path_factory: pytest.TempPathFactory) -> Smoke:
-    """Measure both frameworks."""
+    """Measure everything."""
     return run(tmp_path_factory.mktemp("benchmark") / "rows.json")
 
 
@@ -120,7 +133,7 @@ def test_langchain_and_its_own_ways_are_always_compared(smoke: Smoke, way: str) 
     assert [row for row in smoke.section("langchain", "LangChain, its own ways") if row["name"].startswith(way)]
 
 
-@pytest.mark.parametrize("stack", ["pydantic-ai", "langchain"])
-def test_only_measures_one_framework(tmp_path: Path, stack: str) -> None:
-    """`--only` leaves the other framework out."""
+@pytest.mark.parametrize("stack", ["pydantic-ai", "langchain", "turn"])
+def test_only_measures_one_table(tmp_path: Path, stack: str) -> None:
+    """`--only` leaves the others out."""
     assert list(run(tmp_path / "rows.json", "--only", stack).written["tables"]) == [stack]
