@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import deepcopy
-from types import MappingProxyType
+from types import MappingProxyType, UnionType
 from typing import Any, TypeVar
 
 from kedi_compile.errors import TurnCompileError
@@ -35,7 +35,7 @@ def compile_chat_request(branch: Branch, request: TurnRequest) -> CompiledChatRe
     Raises:
         TurnCompileError: the records and the request make no turn; the first broken rule, in the order of the steps.
     """
-    _refuse_unusable(request)
+    _refuse_unusable(branch, request)
     system = branch.msgs.system
     records = select(branch, request.progression)
     history, current = project(records, request)
@@ -46,16 +46,20 @@ def compile_chat_request(branch: Branch, request: TurnRequest) -> CompiledChatRe
     return CompiledChatRequest(_durable(request.instruction), messages, MappingProxyType(kwargs))
 
 
-def _refuse_unusable(request: TurnRequest) -> None:
-    _refuse_other(request.instruction, Instruction, "instruction", "it must be a record, made by Instruction.create")
-    _refuse_other(request.provider_kwargs, Mapping, "provider_kwargs", "it must be a mapping")
+def _refuse_unusable(branch: Branch, request: TurnRequest) -> None:
+    _refuse_other("branch", branch, Branch, "it must be a kedi_compile.turn.Branch, which kedi_lionagi.to_branch makes")
+    _refuse_other("request", request, TurnRequest, "it must be a TurnRequest")
+    _refuse_other("instruction", request.instruction, Instruction, "it must be a record, made by Instruction.create")
+    _refuse_other("tool_schemas", request.tool_schemas, list | tuple, "it must be a tuple of mappings")
+    _refuse_other("provider_kwargs", request.provider_kwargs, Mapping, "it must be a mapping")
     if "messages" in request.provider_kwargs:
         raise TurnCompileError(RESERVED)
 
 
-def _refuse_other(value: object, kind: type, name: str, right: str) -> None:
+def _refuse_other(name: str, value: object, kind: type | UnionType, right: str) -> None:
     if not isinstance(value, kind):
-        raise TurnCompileError(f"`{name}` is a {type(value).__name__}; {right}", path=name)
+        found = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
+        raise TurnCompileError(f"`{name}` is a {found}; {right}", path=name)
 
 
 def _durable(instruction: Instruction) -> Instruction:

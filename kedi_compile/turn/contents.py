@@ -8,6 +8,7 @@ contents that carry such a key are read without it. Source: Turn specification, 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal, Self
 from uuid import UUID
@@ -36,11 +37,7 @@ class MessageContent:
         Raises:
             TurnCompileError: a key is no field of this content, so something would be lost.
         """
-        names = {item.name for item in fields(cls)}
-        unknown = sorted(map(str, data.keys() - names - cls.transient))
-        if unknown:
-            raise TurnCompileError(f"{cls.__name__} has no field {', '.join(unknown)}; its fields are {sorted(names)}")
-        return cls(**{name: data[name] for name in names & data.keys()})
+        return cls(**fields_in(data, cls, cls.transient))
 
 
 @dataclass(slots=True)
@@ -99,6 +96,18 @@ class ActionResponseContent(MessageContent):
 
     def __post_init__(self) -> None:
         self.action_request_id = optional_id(self.action_request_id)
+
+
+def fields_in(data: Mapping[str, Any], cls: type[Any], ignored: AbstractSet[str]) -> dict[str, Any]:
+    """Return the fields of a dataclass that a mapping holds, by name.
+
+    Raises:
+        TurnCompileError: a key is neither a field nor ignored, so something would be lost.
+    """
+    names = [item.name for item in fields(cls)]
+    if unknown := sorted(map(str, data.keys() - set(names) - ignored)):
+        raise TurnCompileError(f"{cls.__name__} has no field {', '.join(unknown)}; its fields are {', '.join(names)}")
+    return {name: data[name] for name in names if name in data}
 
 
 def record_id(value: object) -> UUID:

@@ -126,7 +126,7 @@ class _Walk:
 
     def as_json(self, value: Any) -> Any:
         try:
-            return to_jsonable_python(value)
+            return to_jsonable_python(value, by_alias=False)
         except (PydanticSerializationError, ValueError, TypeError) as exc:
             self.refuse(f"is a {type(value).__name__}, which cannot be written ({exc}); use plain data")
 

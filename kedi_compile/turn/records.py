@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, ClassVar, Self, TypedDict, Unpack
 from uuid import UUID, uuid4
@@ -26,6 +26,7 @@ from .contents import (
     InstructionContent,
     MessageContent,
     SystemContent,
+    fields_in,
     record_id,
 )
 from .images import as_uri
@@ -33,6 +34,10 @@ from .images import as_uri
 
 def _now() -> datetime:
     return datetime.now(UTC)
+
+
+IGNORED = frozenset({"kind", "role", "embedding", "channel"})
+"""Keys of a serialised record that are no fields: what its class says, and what LionAGI keeps beside them."""
 
 
 class RecordFields(TypedDict, total=False):
@@ -93,8 +98,11 @@ class Message:
         """Build a record of this class from `to_dict`'s result; `created_at` may also be seconds since 1970.
 
         The record keeps none of the containers in `data`. To read records of several kinds, use `record_from_dict`.
+
+        Raises:
+            TurnCompileError: a key is neither a field nor in `IGNORED`, so something would be lost.
         """
-        held = {item.name: deepcopy(data[item.name]) for item in fields(cls) if item.name in data}
+        held = deepcopy(fields_in(data, cls, IGNORED))
         if "id" in held:
             held["id"] = record_id(held["id"])
         if "created_at" in held:
