@@ -156,9 +156,9 @@ def test_the_versions_are_the_projects() -> None:
         "langchain-core>=1.8,<2",
         "langgraph>=1.2,<2",
     ]
-    assert PROJECT["optional-dependencies"]["lionagi"] == ["lionagi>=0.36,<0.37"]
+    assert PROJECT["optional-dependencies"]["lionagi"] == ["lionagi>=0.29.1,<0.37"]
     install = " ".join(TEXT.partition("## Install\n")[2].partition("```")[0].split())
     assert install.startswith(
         "Python 3.11 or newer. One adapter needs `pydantic-ai-slim` 2.68 or newer, below 3; one `langchain` 1.5, "
-        "`langchain-core` 1.8 and `langgraph` 1.2 or newer, each below 2; one `lionagi` 0.36."
+        "`langchain-core` 1.8 and `langgraph` 1.2 or newer, each below 2; one `lionagi` 0.29.1 or newer, below 0.37."
     )

@@ -181,6 +181,29 @@ async def test_a_model_of_the_parameters_comes_first(way: Way) -> None:
     assert branch.chat_model is own
 
 
+class Noting:
+    """A model that keeps the arguments of its call."""
+
+    def __init__(self, model: iModel) -> None:
+        self._model = model
+        self.arguments: dict[str, Any] = {}
+
+    async def invoke(self, **arguments: Any) -> Any:
+        self.arguments = arguments
+        return await self._model.invoke(**arguments)
+
+
+@pytest.mark.parametrize("asked", [True, False])
+async def test_the_token_note_is_passed_on_when_it_is_asked_for(asked: bool) -> None:
+    """`include_token_usage_to_model` goes with the call as the parameters have it, and is no part of the turn."""
+    branch = scripted("Done.")
+    model = Noting(branch.chat_model)
+
+    await chat(branch, "And now?", ChatParam(imodel=model, include_token_usage_to_model=asked))
+
+    assert model.arguments["include_token_usage_to_model"] is asked
+
+
 async def test_run_yields_messages_as_they_are_complete() -> None:
     """Text before a call, the call, its result, and the text behind it."""
     branch = streamed(
