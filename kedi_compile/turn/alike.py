@@ -10,26 +10,30 @@ from collections.abc import Callable, Hashable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any
 
+from kedi_compile.errors import TurnCompileError
+
+from .plain import plain
+
 
 def token_of(value: Any) -> Hashable:
     """Return a token that two values share only if they are equal.
 
-    A value that holds itself, or that cannot be hashed and is of no plain type, counts as equal to itself alone.
+    A value that holds itself, or that has no plain form, counts as equal to itself alone.
     """
     try:
-        token = _token(value)
-        hash(token)
-    except (RecursionError, TypeError):
+        return _token(value)
+    except RecursionError:
         return (type(value), id(value))
-    return token
 
 
 def _token(value: Any) -> Hashable:
     for kind, token in _TOKENS:
         if isinstance(value, kind):
             return token(value)
-    hashed: Any = type(value).__hash__
-    return (type(value), id(value) if hashed in (None, object.__hash__) else value)
+    try:
+        return (type(value), _token(plain(value, type(value).__name__, prune=False)))
+    except TurnCompileError:
+        return (type(value), id(value))
 
 
 def _exact(value: Any) -> Hashable:

@@ -7,7 +7,8 @@ history view).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 from uuid import UUID
@@ -26,18 +27,23 @@ CURRENT_PROGRESSION = "current_progression"
 class MessageManager:
     """The records of a branch by id, and the order they came in."""
 
-    def __init__(self, system: System | None, records: Iterable[Message], progression: Iterable[UUID] | None) -> None:
+    def __init__(self, system: System | None, records: Iterable[Message], progression: Sequence[UUID] | None) -> None:
+        if system is not None and not isinstance(system, System):
+            raise TurnCompileError(f"The system of a branch is a System record, not a {type(system).__name__}")
         self.system = system
         self._records: dict[UUID, Message] = {}
-        for record in ([system] if system is not None else []) + list(records):
-            self._insert(record)
+        self._insert([] if system is None else [system])
+        self._insert([record for record in records if record is not system])
         self._progression = list(self._records) if progression is None else ids_of(progression)
 
-    def _insert(self, record: Message) -> None:
-        if not isinstance(record, Message):
-            raise TurnCompileError(f"A branch holds records, not a {type(record).__name__}")
-        if self._records.setdefault(record.id, record) is not record:
-            raise TurnCompileError(f"Two records have the id {record.id}", record_ids=[record.id])
+    def _insert(self, records: Sequence[Any]) -> None:
+        """Take all the records in, or none of them."""
+        if strangers := [record for record in records if not isinstance(record, Message)]:
+            raise TurnCompileError(f"A branch holds records, not a {type(strangers[0]).__name__}")
+        counts = Counter([*self._records, *(record.id for record in records)])
+        if repeated := [record_id for record_id, count in counts.items() if count > 1]:
+            raise TurnCompileError(f"The branch would hold {named(repeated)} more than once", record_ids=repeated)
+        self._records.update((record.id, record) for record in records)
 
     @property
     def messages(self) -> Mapping[UUID, Message]:
@@ -49,19 +55,31 @@ class MessageManager:
         """The ids in the branch's own order."""
         return tuple(self._progression)
 
-    def append(self, record: Message) -> None:
-        """Add a record and its place at the end of the order."""
-        self._insert(record)
-        self._progression.append(record.id)
+    def append(self, *records: Message) -> None:
+        """Add records and their places at the end of the order, all or none."""
+        self._insert(records)
+        self._progression += [record.id for record in records]
 
-    def to_chat_msgs(self, progression: Iterable[UUID] | None = None) -> list[dict[str, Any]]:
+    def in_order(self, order: Sequence[UUID]) -> list[Message]:
+        """Return the records of these ids.
+
+        Raises:
+            TurnCompileError: ids are missing from the branch; every one is named.
+        """
+        if missing := list(dict.fromkeys(record_id for record_id in order if record_id not in self._records)):
+            raise TurnCompileError(f"The branch does not hold {named(missing)}", record_ids=missing)
+        return [self._records[record_id] for record_id in order]
+
+    def to_chat_msgs(self, progression: Sequence[UUID] | None = None) -> list[dict[str, Any]]:
         """Return the records as they are, one message each, with nothing folded, merged or left out.
 
         This is a literal projection to look at and is no request: action records have a role that no provider takes.
         Only routed records, which have no role, are missing.
+
+        Raises:
+            TurnCompileError: an id is missing from the branch, or a record cannot be written.
         """
-        order = self.progression if progression is None else ids_of(progression)
-        records = [self._records[record_id] for record_id in order]
+        records = self.in_order(self.progression if progression is None else ids_of(progression))
         shown = [record for record in records if record.role is not MessageRole.UNSET]
         return [{"role": record.role.value, "content": render_record(record)} for record in shown]
 
@@ -77,7 +95,7 @@ class Branch:
         self,
         system: System | str | None = None,
         records: Iterable[Message] = (),
-        progression: Iterable[UUID] | None = None,
+        progression: Sequence[UUID] | None = None,
         metadata: dict[str, Any] | None = None,
     ) -> None:
         self.msgs = MessageManager(System.create(system) if isinstance(system, str) else system, records, progression)
@@ -90,20 +108,25 @@ class Branch:
         return self.msgs.progression if override is None else tuple(ids_of(override))
 
     def append(self, *records: Message) -> None:
-        """Add records at the end of the order, and of the override where there is one."""
-        for record in records:
-            self.msgs.append(record)
-        if self.metadata.get(CURRENT_PROGRESSION) is not None:
-            added = [record.id for record in records]
-            self.metadata[CURRENT_PROGRESSION] = [*ids_of(self.metadata[CURRENT_PROGRESSION]), *added]
+        """Add records at the end of the order, and of the override where there is one, all or none."""
+        override = self.metadata.get(CURRENT_PROGRESSION)
+        followed = None if override is None else ids_of(override)
+        self.msgs.append(*records)
+        if followed is not None:
+            self.metadata[CURRENT_PROGRESSION] = [*followed, *(record.id for record in records)]
 
 
 def ids_of(order: Iterable[object]) -> list[UUID]:
     """Return an order of UUIDs or their texts as UUIDs.
 
     Raises:
-        TurnCompileError: `order` is text or a mapping, or one of its items is no id.
+        TurnCompileError: `order` cannot be read more than once or is no sequence, or one of its items is no id.
     """
-    if isinstance(order, str | Mapping) or not isinstance(order, Iterable):
+    if isinstance(order, str | Mapping | Iterator) or not isinstance(order, Iterable):
         raise TurnCompileError(f"A progression is a sequence of record ids, not a {type(order).__name__}")
     return [record_id(item) for item in order]
+
+
+def named(ids: Sequence[UUID]) -> str:
+    """Name records in a message."""
+    return f"{len(ids)} record(s) ({', '.join(map(str, ids))})"

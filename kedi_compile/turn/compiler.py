@@ -51,6 +51,7 @@ def _refuse_unusable(branch: Branch, request: TurnRequest) -> None:
     _refuse_other("request", request, TurnRequest, "it must be a TurnRequest")
     _refuse_other("instruction", request.instruction, Instruction, "it must be a record, made by Instruction.create")
     _refuse_other("tool_schemas", request.tool_schemas, list | tuple, "it must be a tuple of mappings")
+    _refuse_other("context_blocks", request.context_blocks, list | tuple, "it must be a tuple of ContextBlock")
     _refuse_other("provider_kwargs", request.provider_kwargs, Mapping, "it must be a mapping")
     if "messages" in request.provider_kwargs:
         raise TurnCompileError(RESERVED)

@@ -1,6 +1,6 @@
 """One value of a JSON schema: an example that parses, with the right types and made-up leaves.
 
-A default, a constant and the first of several choices are taken as they are. Limits (lengths, patterns, ranges) are
+A constant and the first of several choices are taken as they are. Limits (lengths, patterns, ranges) are
 not met: the example shows a shape. A schema that refers to itself ends in null.
 """
 
@@ -43,7 +43,7 @@ class _Example:
         return {key: item for mapping in mappings for key, item in mapping.items()} if mappings else values[0]
 
     def _typed(self, schema: Schema, open_refs: frozenset[str]) -> Any:
-        kind = schema.get("type")
+        kind = _first_kind(schema.get("type"))
         if kind == "object" or "properties" in schema:
             return self._object(schema, open_refs)
         if kind == "array":
@@ -55,6 +55,10 @@ class _Example:
         made = {name: self.value(part, open_refs) for name, part in schema.get("properties", {}).items()}
         more = schema.get("additionalProperties")
         return made if made or not isinstance(more, Mapping) else {"key": self.value(more, open_refs)}
+
+
+def _first_kind(kind: Any) -> Any:
+    return next((one for one in kind if one != "null"), None) if isinstance(kind, list) else kind
 
 
 _GIVEN: dict[str, Callable[[_Example, Any, frozenset[str]], Any]] = {

@@ -7,7 +7,7 @@ caller's network to refuse; an address that says so itself is refused here. Sour
 from __future__ import annotations
 
 import re
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,6 +15,9 @@ from kedi_compile.errors import TurnCompileError
 
 _DATA_URI = re.compile(r"data:image/(?:png|jpe?g|gif|webp);base64,[A-Za-z0-9+/]+={0,2}", re.IGNORECASE)
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_NUMBER = re.compile(r"\d+|0x[0-9a-f]*")
+_AROUND_IPV4 = frozenset({0, 0xFFFF, 0x64_FF9B << 64})
+"""The upper 96 bits of IPv6 addresses that stand for an IPv4 one: compatible, mapped, and translated by NAT64."""
 _SHOWN = 80
 
 
@@ -40,8 +43,8 @@ def image_part(image: object, detail: str | None, path: str) -> dict[str, Any]:
 def _flaw(uri: str) -> str | None:
     if uri.lower().startswith("data:"):
         return None if _DATA_URI.fullmatch(uri) else "a data URI must be a base64 PNG, JPEG, GIF or WebP"
-    if any(ord(char) <= ord(" ") for char in uri):
-        return "a URL holds no blanks or control characters"
+    if any(char.isspace() or not char.isprintable() for char in uri):
+        return "a URL holds no blanks, control characters or halves of surrogate pairs"
     try:
         parts = urlsplit(uri)
         host = parts.hostname
@@ -55,12 +58,25 @@ def _flaw(uri: str) -> str | None:
 
 def _flaw_of_host(host: str) -> str | None:
     name = host.rstrip(".").lower()
-    inner = name == "localhost" or name.endswith(".localhost") or _is_inner_address(name)
-    return f"the host {host!r} is an inner address" if inner else None
-
-
-def _is_inner_address(name: str) -> bool:
     try:
-        return not ip_address(name.partition("%")[0]).is_global
+        address = ip_address(name.partition("%")[0])
     except ValueError:
-        return False  # a name: where it leads is not asked here
+        return _flaw_of_name(name)
+    return None if _is_outer(address) else f"the host {host!r} is an inner address"
+
+
+def _flaw_of_name(name: str) -> str | None:
+    """A name may lead anywhere, which is not asked here; one that ends in a number is an address all the same."""
+    if name == "localhost" or name.endswith(".localhost"):
+        return f"the host {name!r} is an inner address"
+    return (
+        f"the host {name!r} is an address in an unusual notation"
+        if _NUMBER.fullmatch(name.rpartition(".")[2])
+        else None
+    )
+
+
+def _is_outer(address: IPv4Address | IPv6Address) -> bool:
+    if isinstance(address, IPv6Address) and int(address) >> 32 in _AROUND_IPV4:
+        return _is_outer(IPv4Address(int(address) & 0xFFFF_FFFF))
+    return address.is_global and not address.is_multicast

@@ -105,13 +105,14 @@ def minimal_yaml(value: Any, root: str = "value") -> str:
             return layout.write(pruned)
         return _dump(pruned)
     except (RecursionError, ValueError, yaml.YAMLError) as exc:
-        raise TurnCompileError(f"The value at {root} cannot be written ({exc})", path=root) from exc
+        place = f" at {root}" if root else ""
+        raise TurnCompileError(f"A value{place} cannot be written ({exc})", path=root or None) from exc
 
 
 def _read(text: str, root: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError as exc:
+    except (ValueError, RecursionError) as exc:
         raise TurnCompileError(f"The text at {root} is no JSON ({exc})", path=root) from exc
 
 

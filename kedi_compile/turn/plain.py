@@ -91,7 +91,7 @@ class _Walk:
     def _mapping(self, value: Mapping[Any, Any]) -> dict[Any, Any]:
         made: dict[Any, Any] = {}
         for key, item in value.items():
-            name = key if type(key) is str else _hashable(self.at(f"[{key!r}]", key))
+            name = key if type(key) is str else self._key(key)
             found = self.at(f".{name}", item)
             if self._prune and is_empty(found):
                 continue
@@ -99,6 +99,13 @@ class _Walk:
                 self.refuse(f"has two keys that are both written {name!r}")
             made[name] = found
         return made
+
+    def _key(self, key: Any) -> Any:
+        """A key is never left out, and neither is a part of it."""
+        pruning, self._prune = self._prune, False
+        name = _hashable(self.at(f"[{key!r}]", key))
+        self._prune = pruning
+        return name
 
     def sequence(self, value: Sequence[Any]) -> list[Any]:
         return self.inside(value, self._items)
@@ -117,18 +124,20 @@ class _Walk:
         return self.mapping({field.name: getattr(value, field.name) for field in dataclasses.fields(value)})
 
     def model(self, value: BaseModel) -> Any:
-        return self.plain(self.as_json(value))
+        return self.converted(value, lambda model: model.model_dump(warnings=False))  # what is odd is refused below
 
     def other(self, value: Any) -> Any:
         if isinstance(value, Iterator | type):
             self.refuse(f"is {value!r}, which cannot be written; use plain data")
-        return self.plain(self.as_json(value))
+        return self.converted(value, to_jsonable_python)
 
-    def as_json(self, value: Any) -> Any:
+    def converted(self, value: Any, convert: Callable[[Any], Any]) -> Any:
+        """Walk what pydantic makes of a value; a model keeps its sets, which would else be lists in hash order."""
         try:
-            return to_jsonable_python(value, by_alias=False)
+            made = convert(value)
         except (PydanticSerializationError, ValueError, TypeError) as exc:
             self.refuse(f"is a {type(value).__name__}, which cannot be written ({exc}); use plain data")
+        return self.plain(made)
 
 
 _DEEPEST = 20
@@ -166,7 +175,9 @@ def _is_record(value: Any) -> bool:
 
 def _hashable(value: Any) -> Any:
     """A key or a member of a set: it was hashable, so only a list or mapping made from a record needs another form."""
-    if isinstance(value, list):
+    if isinstance(value, Members):
+        return value
+    if isinstance(value, list | tuple):
         return tuple(map(_hashable, value))
     return tuple((key, _hashable(item)) for key, item in value.items()) if isinstance(value, dict) else value
 

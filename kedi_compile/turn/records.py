@@ -97,6 +97,7 @@ class Message:
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Build a record of this class from `to_dict`'s result; `created_at` may also be seconds since 1970.
 
+        A time without zone is in UTC.
         The record keeps none of the containers in `data`. To read records of several kinds, use `record_from_dict`.
 
         Raises:
@@ -108,18 +109,23 @@ class Message:
         if "created_at" in held:
             held["created_at"] = _time(held["created_at"])
         if cls.content_type is not None:
-            held["content"] = cls.content_type.from_dict(held.get("content") or {})
+            held["content"] = cls.content_type.from_dict(_mapping(held.get("content"), cls))
         return cls(**held)
 
 
+def _mapping(content: object, cls: type[Message]) -> Mapping[str, Any]:
+    if content is None or isinstance(content, Mapping):
+        return content or {}
+    raise TurnCompileError(f"The content of a serialised {cls.__name__} is a {type(content).__name__}, not a mapping")
+
+
 def _time(value: object) -> datetime:
-    if isinstance(value, datetime):
-        return value
-    if isinstance(value, int | float):
-        return datetime.fromtimestamp(value, UTC)
     try:
-        return datetime.fromisoformat(str(value))
-    except ValueError as exc:
+        if isinstance(value, int | float):
+            return datetime.fromtimestamp(value, UTC)
+        time = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
+        return time if time.tzinfo else time.replace(tzinfo=UTC)
+    except (ValueError, OverflowError, OSError) as exc:
         raise TurnCompileError(f"`created_at` is {value!r}; it must be ISO 8601 text or seconds since 1970") from exc
 
 
@@ -167,7 +173,8 @@ class Instruction(Message):
         A single context value or image becomes a list of one, base64 text becomes a data URI, and with images the
         detail is "auto" unless given. `record` takes the fields of every record: `id`, `sender`, `metadata` and so on.
         """
-        uris = [as_uri(image) for image in ([images] if isinstance(images, str) else images or ())]
+        given: Sequence[Any] = [images] if isinstance(images, str) else images or ()
+        uris = [as_uri(image) if isinstance(image, str) else image for image in given]
         content = InstructionContent(
             instruction=instruction,
             guidance=guidance,
@@ -246,7 +253,7 @@ def record_from_dict(data: Mapping[str, Any]) -> Message:
     Raises:
         TurnCompileError: the kind is missing or not one of `KINDS`.
     """
-    kind = KINDS.get(data.get("kind", ""))
+    kind = KINDS.get(str(data.get("kind")))
     if kind is None:
         raise TurnCompileError(f"{data.get('kind')!r} is no kind of record; it must be one of {sorted(KINDS)}")
     return kind.from_dict(data)

@@ -66,6 +66,17 @@ def example_text(response_format: object) -> str | None:
 
 def _json(example: Any) -> str:
     try:
-        return json.dumps(to_jsonable_python(example), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        text = json.dumps(
+            example, default=to_jsonable_python, ensure_ascii=False, separators=(",", ":"), allow_nan=False
+        )
+        json.loads(text, object_pairs_hook=_refuse_equal_keys)
     except (TypeError, ValueError) as exc:
         raise TurnCompileError(f"The value at {FORMAT} has no JSON form ({exc})", path=FORMAT) from exc
+    return text
+
+
+def _refuse_equal_keys(pairs: list[tuple[str, Any]]) -> None:
+    """Numbers and words become text where they are keys, so that two keys may become one."""
+    keys = [key for key, _ in pairs]
+    if len(set(keys)) < len(keys):
+        raise ValueError(f"two keys of {keys} are written alike")

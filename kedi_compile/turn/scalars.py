@@ -25,7 +25,7 @@ _INDICATOR = re.compile(
     """,
     re.VERBOSE,
 )
-_FLOW_INDICATOR = re.compile(r"\A[?:-]|[,?\[\]{}:]")
+_FLOW_INDICATOR = re.compile(r"[,?\[\]{}:]")
 _LINE_START = re.compile(f"(?:^|(?<=[{BREAKS}]))(?=[^{BREAKS}])")
 _RUN_OF_BREAKS = re.compile(f"[{BREAKS}]+")
 _ESCAPED = re.compile('["\\\\]|[^\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]')

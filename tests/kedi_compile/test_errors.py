@@ -1,6 +1,7 @@
 """Every exception and warning: where it stands in the tree, what it says, and the facts it carries."""
 
 import pickle
+from uuid import UUID
 
 import pytest
 
@@ -12,6 +13,8 @@ from kedi_compile import (
     HistoryProcessingWarning,
     HistoryProtectedWarning,
     KediError,
+    TurnCompileError,
+    UnknownRecordError,
     Violation,
 )
 
@@ -25,6 +28,8 @@ ORPHAN = Violation("orphan_tool_result", "Entry 3 answers tool call 'c1'", (1,),
         (HistoryConfigurationError, (KediError, ValueError)),
         (HistoryProcessingError, (KediError,)),
         (HistoryProcessingValidationError, (HistoryProcessingError, KediError)),
+        (TurnCompileError, (KediError, ValueError)),
+        (UnknownRecordError, (TurnCompileError, KediError, ValueError, TypeError)),
         (HistoryPrefixWarning, (HistoryProcessingWarning, UserWarning)),
         (HistoryProtectedWarning, (HistoryProcessingWarning, UserWarning)),
     ],
@@ -94,3 +99,29 @@ def test_a_long_list_of_violations_is_shown_in_part() -> None:
     assert len(error.violations) == 2_000
     assert str(error).splitlines()[-2:] == ["  split_group: Group 4", "  split_group: and 1995 more"]
     assert str(error).startswith("The edited history breaks 1 rule; nothing was sent\n")
+
+
+def test_a_turn_is_refused_apart_from_a_history() -> None:
+    """A compile error is no processing error, and only a record of an unknown kind is a type error."""
+    assert not issubclass(TurnCompileError, HistoryProcessingError | HistoryConfigurationError | TypeError)
+
+
+@pytest.mark.parametrize("kind", [TurnCompileError, UnknownRecordError])
+def test_a_compile_error_survives_pickling(kind: type[TurnCompileError]) -> None:
+    """An error that crosses a process keeps its class, its message, the records to blame, the path and its notes."""
+    error = kind("Record 1 is odd", record_ids=iter([UUID(int=1), UUID(int=2)]), path="Context[0]")
+    error.add_note("seen twice")
+
+    arrived = pickle.loads(pickle.dumps(error))  # noqa: S301  # made on the line itself
+
+    assert type(arrived) is kind
+    assert str(arrived) == "Record 1 is odd"
+    assert (arrived.record_ids, arrived.path) == ((UUID(int=1), UUID(int=2)), "Context[0]")
+    assert arrived.__notes__ == ["seen twice"]
+
+
+def test_a_compile_error_blames_nothing_by_default() -> None:
+    """A request that is wrong by itself has no record and no path."""
+    error = TurnCompileError("The request is odd")
+
+    assert (error.record_ids, error.path) == ((), None)
