@@ -14,6 +14,7 @@ from kedi_compile.errors import (
     HistoryProtectedWarning,
     KediError,
     TurnCompileError,
+    TurnStreamError,
     UnknownRecordError,
     Violation,
 )
@@ -24,8 +25,8 @@ from kedi_compile.history.context import (
     HistoryProcessorState,
 )
 from kedi_compile.history.groups import HistoryGroup
-from kedi_compile.message import CompiledMessage
-from kedi_compile.turn import CompiledChatRequest, ContextBlock, TurnRequest, compile_chat_request
+from kedi_compile.message import CompiledMessage, MessageRole
+from kedi_compile.turn import CompiledChatRequest, ContextBlock, TurnRequest, compile_chat_request, provider_messages
 
 __all__ = [
     "CompiledChatRequest",
@@ -46,10 +47,13 @@ __all__ = [
     "HistoryProcessorState",
     "HistoryProtectedWarning",
     "KediError",
+    "MessageRole",
     "ProtectedReason",
     "TurnCompileError",
     "TurnRequest",
+    "TurnStreamError",
     "UnknownRecordError",
     "Violation",
     "compile_chat_request",
+    "provider_messages",
 ]

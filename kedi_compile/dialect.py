@@ -34,6 +34,7 @@ class ProtectedReason(StrEnum):
     """Why a group must stay as it is."""
 
     SYSTEM = "system"
+    GUIDANCE = "guidance"
     CURRENT_REQUEST = "current_request"
     PENDING_TOOL_CALL = "pending_tool_call"
     UNFINISHED = "unfinished"
@@ -55,6 +56,10 @@ class HistoryOrigin:
     source_location: str | None = None
     tool_name: str | None = None
     tool_call_id: str | None = None
+
+
+GUIDANCE_MARK = "kedi_compile.guidance"
+"""The key in a native message's own metadata, which no model reads, that says a compiled turn's policy is in it."""
 
 
 class MessageFacts(NamedTuple):

@@ -4,8 +4,9 @@
     ├── HistoryConfigurationError (also ValueError)   an adapter or scope that can never work as configured
     ├── HistoryProcessingError                        a callback, predicate or copy failed; nothing was sent
     │   └── HistoryProcessingValidationError          an edit broke a rule; nothing was sent
-    └── TurnCompileError (also ValueError)            records and request make no turn; nothing was compiled
-        └── UnknownRecordError (also TypeError)       a record of a kind the compiler does not know
+    ├── TurnCompileError (also ValueError)            records and request make no turn; nothing was compiled
+    │   └── UnknownRecordError (also TypeError)       a record of a kind the compiler does not know
+    └── TurnStreamError (also RuntimeError)           a provider ended a turn's stream with an error
 
     HistoryProcessingWarning (UserWarning)
     ├── HistoryPrefixWarning                          a processor may change earlier history
@@ -85,8 +86,8 @@ class HistoryProcessingValidationError(HistoryProcessingError):
 class TurnCompileError(KediError, ValueError):
     """Records and a turn request do not make one exact request, so nothing was compiled.
 
-    `record_ids` holds every record to blame, in the order of the progression; `path` is the way to a value that
-    cannot be written, from the section it would stand in: `Context[2].output.when`.
+    `record_ids` holds every record to blame, in the order of the progression; `path` is the way to the value to blame,
+    from the field of the request or of the content that it stands in: `prompt_context[2].output.when`.
     """
 
     def __init__(self, message: str, *, record_ids: Iterable[UUID] = (), path: str | None = None) -> None:
@@ -96,6 +97,17 @@ class TurnCompileError(KediError, ValueError):
 
     def __reduce__(self) -> tuple[type[TurnCompileError], tuple[str], dict[str, object]]:
         return type(self), (str(self),), self.__dict__
+
+
+class TurnStreamError(KediError, RuntimeError):
+    """A provider ended the stream of a turn with an error, so the turn was not recorded; `detail` is its text."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(f"The provider ended the stream with an error: {detail}")
+        self.detail = detail
+
+    def __reduce__(self) -> tuple[type[TurnStreamError], tuple[str]]:
+        return type(self), (self.detail,)
 
 
 class UnknownRecordError(TurnCompileError, TypeError):

@@ -250,6 +250,7 @@ _WAYS_OUT = {
     ProtectedReason.SYSTEM: "Keep system text out of the history, for example in an agent's instructions. ",
     ProtectedReason.UNFINISHED: "A turn that ends with a tool result, as structured output by a tool does, counts as "
     "unfinished; let turns end with an answer of the model. ",
+    ProtectedReason.GUIDANCE: "Give the policy to the framework, and compile the turn without a system record. ",
     ProtectedReason.SIGNED_REASONING: "Allow whole old groups to go with reasoning_protection='open_cycle'. ",
 }
 

@@ -31,9 +31,9 @@ ROOMS: dict[str, set[str]] = {
     "__init__": {"errors", "message", "dialect", "turn", "history"},
     "demo": {"__init__", "errors", "history", "kedi_pydantic_ai"},
     "cli": {"__init__", "demo"},
-    "kedi_langchain": {"__init__", "message", "structure", "canonical", "dialect", "history", "session"},
-    "kedi_lionagi": {"__init__", "message", "turn"},
-    "kedi_pydantic_ai": {"__init__", "message", "structure", "canonical", "dialect", "history", "session"},
+    "kedi_langchain": {"__init__", "structure", "canonical", "dialect", "turn", "history", "session"},
+    "kedi_lionagi": {"__init__", "turn"},
+    "kedi_pydantic_ai": {"__init__", "structure", "canonical", "dialect", "turn", "history", "session"},
 }
 """Room -> the rooms of the package it may import. The root's public names count as `__init__`."""
 

@@ -29,18 +29,24 @@ CORE = [
     "HistoryProcessorState",
     "HistoryProtectedWarning",
     "KediError",
+    "MessageRole",
     "ProtectedReason",
     "TurnCompileError",
     "TurnRequest",
+    "TurnStreamError",
     "UnknownRecordError",
     "Violation",
     "compile_chat_request",
+    "provider_messages",
 ]
 PYDANTIC_AI = ["PydanticAdapter", "PydanticDialect", "to_model_messages"]
 LANGCHAIN = ["LangChainAdapter", "LangChainDialect", "to_messages"]
 LIONAGI = [
+    "RestoredSystem",
+    "Session",
     "chat",
     "communicate",
+    "compiled_turn",
     "prepare_messages_for_chat",
     "run",
     "to_branch",

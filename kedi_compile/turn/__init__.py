@@ -6,7 +6,7 @@ and nothing is sent. Source: Turn specification.
 """
 
 from .branch import Branch, MessageManager
-from .compiler import compile_chat_request, provider_messages
+from .compiler import compile_chat_request, guided, provider_messages
 from .contents import (
     ActionRequestContent,
     ActionResponseContent,
@@ -45,6 +45,7 @@ __all__ = [
     "SystemContent",
     "TurnRequest",
     "compile_chat_request",
+    "guided",
     "provider_messages",
     "record_from_dict",
 ]

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from kedi_compile.errors import TurnCompileError
 
+from .contents import exact
 from .request import ContextBlock
 
 BEGIN = "LIONAGI_CONTEXT_BLOCKS_JSON"
@@ -23,19 +24,22 @@ def context_section(blocks: Iterable[ContextBlock]) -> str:
     Raises:
         TurnCompileError: the name or the content of a block is empty or no text.
     """
-    payload = [
-        {name: _text(getattr(block, name, None), name, place) for name in ("provider_name", "content")}
-        for place, block in enumerate(blocks)
-    ]
+    payload = [_entry(block, place) for place, block in enumerate(blocks)]
     if not payload:
         return ""
     encoded = json.dumps(payload, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return f"{BEGIN}\n{encoded}\n{END}"
 
 
-def _text(value: object, name: str, place: int) -> str:
+def _entry(block: object, place: int) -> dict[str, str]:
+    path = f"context_blocks[{place}]"
+    if not isinstance(block, ContextBlock):
+        raise TurnCompileError(f"`{path}` is a {type(block).__name__}; it must be a ContextBlock", path=path)
+    return {name: _text(getattr(block, name), f"{path}.{name}") for name in ("provider_name", "content")}
+
+
+def _text(value: object, path: str) -> str:
     if isinstance(value, str) and value:
-        return str.__str__(value)
-    path = f"context_blocks[{place}].{name}"
-    found = "empty" if value == "" else f"a {type(value).__name__}"
+        return exact(value)
+    found = "empty" if isinstance(value, str) else f"a {type(value).__name__}"
     raise TurnCompileError(f"`{path}` is {found}; it must be text that is not empty", path=path)

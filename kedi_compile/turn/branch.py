@@ -8,17 +8,19 @@ history view).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 from uuid import UUID
 
 from kedi_compile.errors import TurnCompileError
 from kedi_compile.message import MessageRole
 
-from .contents import record_id
-from .records import Message, System
-from .render import render_record
+from .ids import ids_of, named
+from .literal import literal_content
+from .records import Message, System, record_from_dict
+from .refusals import refuse_other
 
 CURRENT_PROGRESSION = "current_progression"
 """The key of a branch's metadata under which an order stands that is read instead of the branch's own."""
@@ -28,20 +30,20 @@ class MessageManager:
     """The records of a branch by id, and the order they came in."""
 
     def __init__(self, system: System | None, records: Iterable[Message], progression: Sequence[UUID] | None) -> None:
-        if system is not None and not isinstance(system, System):
-            raise TurnCompileError(f"The system of a branch is a System record, not a {type(system).__name__}")
+        refuse_other(system, (System, type(None)), "The system of a branch is a System record")
+        refuse_other(records, Iterable, "The records of a branch are a list")
         self.system = system
         self._records: dict[UUID, Message] = {}
         self._insert([] if system is None else [system])
         self._insert([record for record in records if record is not system])
         self._progression = list(self._records) if progression is None else ids_of(progression)
 
-    def _insert(self, records: Sequence[Any]) -> None:
+    def _insert(self, records: Sequence[Message]) -> None:
         """Take all the records in, or none of them."""
-        if strangers := [record for record in records if not isinstance(record, Message)]:
-            raise TurnCompileError(f"A branch holds records, not a {type(strangers[0]).__name__}")
-        counts = Counter([*self._records, *(record.id for record in records)])
-        if repeated := [record_id for record_id, count in counts.items() if count > 1]:
+        for record in records:
+            refuse_other(record, Message, "A branch holds records")
+        counts = Counter(record.id for record in records)
+        if repeated := [record_id for record_id, count in counts.items() if count > 1 or record_id in self._records]:
             raise TurnCompileError(f"The branch would hold {named(repeated)} more than once", record_ids=repeated)
         self._records.update((record.id, record) for record in records)
 
@@ -60,7 +62,7 @@ class MessageManager:
         self._insert(records)
         self._progression += [record.id for record in records]
 
-    def in_order(self, order: Sequence[UUID]) -> list[Message]:
+    def lookup(self, order: Sequence[UUID]) -> list[Message]:
         """Return the records of these ids.
 
         Raises:
@@ -79,15 +81,16 @@ class MessageManager:
         Raises:
             TurnCompileError: an id is missing from the branch, or a record cannot be written.
         """
-        records = self.in_order(self.progression if progression is None else ids_of(progression))
+        records = self.lookup(self.progression if progression is None else ids_of(progression))
         shown = [record for record in records if record.role is not MessageRole.UNSET]
-        return [{"role": record.role.value, "content": render_record(record)} for record in shown]
+        return [{"role": record.role.value, "content": literal_content(record)} for record in shown]
 
 
 class Branch:
     """One conversation.
 
-    The branch keeps the records it is given, not copies. Without a `progression` the order is the system record's and
+    For one task or thread that writes; any number may compile from it meanwhile. The branch keeps the records it is
+    given, not copies. Without a `progression` the order is the system record's and
     then that of `records`. `metadata["current_progression"]` replaces the order for reading and not for `msgs`.
     """
 
@@ -115,18 +118,38 @@ class Branch:
         if followed is not None:
             self.metadata[CURRENT_PROGRESSION] = [*followed, *(record.id for record in records)]
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the branch as a mapping of deep copies, ids and times as text.
 
-def ids_of(order: Iterable[object]) -> list[UUID]:
-    """Return an order of UUIDs or their texts as UUIDs.
+        The values inside contents and metadata are as they are: for JSON, let them be JSON's own.
+        """
+        system, metadata = self.msgs.system, deepcopy(self.metadata)
+        if metadata.get(CURRENT_PROGRESSION) is not None:
+            metadata[CURRENT_PROGRESSION] = [str(record_id) for record_id in self.progression]
+        return {
+            "system": None if system is None else str(system.id),
+            "records": [record.to_dict() for record in self.msgs.messages.values()],
+            "progression": [str(record_id) for record_id in self.msgs.progression],
+            "metadata": metadata,
+        }
 
-    Raises:
-        TurnCompileError: `order` cannot be read more than once or is no sequence, or one of its items is no id.
-    """
-    if isinstance(order, str | Mapping | Iterator) or not isinstance(order, Iterable):
-        raise TurnCompileError(f"A progression is a sequence of record ids, not a {type(order).__name__}")
-    return [record_id(item) for item in order]
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Build a branch from `to_dict`'s result; it keeps none of the containers in `data`.
+
+        Raises:
+            TurnCompileError: a part is missing or cannot be read, or the system is not among the records.
+        """
+        refuse_other(data, Mapping, "A serialised branch is a mapping")
+        for name, kind in _PARTS.items():
+            refuse_other(data.get(name), kind, f"`{name}` of a serialised branch is a {kind.__name__}", name)
+        records = [record_from_dict(item) for item in data["records"]]
+        named_so = data.get("system")
+        system: Any = next((record for record in records if str(record.id) == named_so), None)
+        if system is None and named_so is not None:
+            raise TurnCompileError(f"The system {named_so!r} is not among the records", path="system")
+        return cls(system, records, ids_of(data["progression"]), deepcopy(dict(data["metadata"])))
 
 
-def named(ids: Sequence[UUID]) -> str:
-    """Name records in a message."""
-    return f"{len(ids)} record(s) ({', '.join(map(str, ids))})"
+_PARTS: dict[str, type] = {"records": list, "progression": list, "metadata": dict}
+"""What a serialised branch has beside the id of its system."""

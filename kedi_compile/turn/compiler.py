@@ -9,18 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import deepcopy
-from types import MappingProxyType, UnionType
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from kedi_compile.errors import TurnCompileError
+from kedi_compile.message import MessageRole
 
 from .branch import Branch
+from .call_sections import call_sections
 from .contents import InstructionContent
 from .fold import fold
-from .order import in_order
+from .order import arrange
 from .project import project
 from .records import Instruction
-from .render import render
+from .refusals import blaming, refuse_other
+from .render import GUIDANCE, render
 from .request import CompiledChatRequest, TurnRequest
 from .select import select
 
@@ -37,51 +41,50 @@ def compile_chat_request(branch: Branch, request: TurnRequest) -> CompiledChatRe
     """
     _refuse_unusable(branch, request)
     system = branch.msgs.system
-    records = select(branch, request.progression)
-    history, current = project(records, request)
-    ordered = in_order(history, has_system=system is not None)
-    contents = fold(ordered, current, system, request.context_blocks)
-    messages = render(contents)
+    records = select(branch, request.progression, request.instruction.id)
+    history, current = project(records, request.instruction)
+    ordered = arrange(history, has_system=system is not None)
+    asked = replace(current, call_sections=call_sections(request))
+    messages = render(fold(ordered, asked, system, request.context_blocks))
     kwargs = _copied(dict(request.provider_kwargs), "provider_kwargs")
     return CompiledChatRequest(_durable(request.instruction), messages, MappingProxyType(kwargs))
 
 
-def _refuse_unusable(branch: Branch, request: TurnRequest) -> None:
-    _refuse_other("branch", branch, Branch, "it must be a kedi_compile.turn.Branch, which kedi_lionagi.to_branch makes")
-    _refuse_other("request", request, TurnRequest, "it must be a TurnRequest")
-    _refuse_other("instruction", request.instruction, Instruction, "it must be a record, made by Instruction.create")
-    _refuse_other("tool_schemas", request.tool_schemas, list | tuple, "it must be a tuple of mappings")
-    _refuse_other("context_blocks", request.context_blocks, list | tuple, "it must be a tuple of ContextBlock")
-    _refuse_other("provider_kwargs", request.provider_kwargs, Mapping, "it must be a mapping")
+_KINDS: tuple[tuple[str, type | tuple[type, ...], str], ...] = (
+    ("instruction", Instruction, "`instruction` must be a record, made by Instruction.create"),
+    ("tool_schemas", (list, tuple), "`tool_schemas` must be a tuple of mappings"),
+    ("context_blocks", (list, tuple), "`context_blocks` must be a tuple of ContextBlock"),
+    ("provider_kwargs", Mapping, "`provider_kwargs` must be a mapping"),
+)
+"""What the fields of a request must be, in a sentence."""
+
+
+def _refuse_unusable(branch: object, request: TurnRequest) -> None:
+    refuse_other(
+        branch, Branch, "`branch` must be a kedi_compile.turn.Branch, as kedi_lionagi.to_branch makes", "branch"
+    )
+    refuse_other(request, TurnRequest, "`request` must be a TurnRequest", "request")
+    for name, kinds, right in _KINDS:
+        refuse_other(getattr(request, name), kinds, right, name)
+    for place, schema in enumerate(request.tool_schemas):
+        refuse_other(schema, Mapping, f"`tool_schemas[{place}]` must be a mapping", f"tool_schemas[{place}]")
+    for key in request.provider_kwargs:
+        refuse_other(key, str, "`provider_kwargs` must have text as its keys", "provider_kwargs")
     if "messages" in request.provider_kwargs:
-        raise TurnCompileError(RESERVED)
-
-
-def _refuse_other(name: str, value: object, kind: type | UnionType, right: str) -> None:
-    if not isinstance(value, kind):
-        found = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
-        raise TurnCompileError(f"`{name}` is a {found}; {right}", path=name)
+        raise TurnCompileError(RESERVED, path="provider_kwargs.messages")
 
 
 def _durable(instruction: Instruction) -> Instruction:
     """Copy the record to keep: its identity, and the content's durable fields alone."""
-    held = instruction.content
-    content = InstructionContent(
-        instruction=held.instruction,
-        guidance=held.guidance,
-        prompt_context=held.prompt_context,
-        plain_content=held.plain_content,
-        images=held.images,
-        image_detail=held.image_detail,
-    )
-    return Instruction(
-        content=_copied(content, "content"),
-        id=instruction.id,
-        created_at=instruction.created_at,
-        sender=instruction.sender,
-        recipient=instruction.recipient,
-        metadata=_copied(instruction.metadata, "metadata"),
-    )
+    with blaming(instruction.id):
+        return Instruction(
+            content=_copied(InstructionContent.of(instruction.content), "content"),
+            id=instruction.id,
+            created_at=instruction.created_at,
+            sender=instruction.sender,
+            recipient=instruction.recipient,
+            metadata=_copied(instruction.metadata, "metadata"),
+        )
 
 
 def _copied(value: T, path: str) -> T:
@@ -89,6 +92,18 @@ def _copied(value: T, path: str) -> T:
         return deepcopy(value)
     except Exception as exc:
         raise TurnCompileError(f"`{path}` holds a value that cannot be copied ({exc})", path=path) from exc
+
+
+def guided(compiled: CompiledChatRequest) -> int | None:
+    """Return the place of the first user message if it shows guidance, into which policy and context are folded.
+
+    Whoever edits the messages as a history must keep this one, or the policy is gone.
+    """
+    for place, message in enumerate(compiled.messages):
+        if message.role is MessageRole.USER:
+            text = message.content if isinstance(message.content, str) else message.content[0]["text"]
+            return place if text.startswith(f"{GUIDANCE}:") else None
+    return None
 
 
 def provider_messages(compiled: CompiledChatRequest) -> list[dict[str, Any]]:

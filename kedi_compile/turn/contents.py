@@ -15,6 +15,9 @@ from uuid import UUID
 
 from kedi_compile.errors import TurnCompileError
 
+from .ids import optional_id
+from .refusals import refuse_other
+
 ImageDetail = Literal["low", "high", "auto"]
 
 
@@ -39,6 +42,11 @@ class MessageContent:
         """
         return cls(**fields_in(data, cls, cls.transient))
 
+    @classmethod
+    def of(cls, held: object) -> Self:
+        """Build a content from the fields of this class that an object has, as they are; what else it has is left."""
+        return cls(**{item.name: getattr(held, item.name) for item in fields(cls) if hasattr(held, item.name)})
+
 
 @dataclass(slots=True)
 class SystemContent(MessageContent):
@@ -46,6 +54,16 @@ class SystemContent(MessageContent):
 
     system_message: str = ""
     system_datetime: str | None = None
+
+    @property
+    def rendered(self) -> str:
+        """The text as it is shown: the time, if there is one, an empty line, and the message.
+
+        Raises:
+            TurnCompileError: the message or the time is no text.
+        """
+        time = [f"System Time: {text_of(self.system_datetime, 'system_datetime')}"] if self.system_datetime else []
+        return "\n\n".join([*time, text_of(self.system_message, "system_message")])
 
 
 @dataclass(slots=True)
@@ -104,41 +122,24 @@ def fields_in(data: Mapping[str, Any], cls: type[Any], ignored: AbstractSet[str]
     Raises:
         TurnCompileError: a key is neither a field nor ignored, so something would be lost.
     """
+    refuse_other(data, Mapping, f"A serialised {cls.__name__} is a mapping")
     names = [item.name for item in fields(cls)]
     if unknown := sorted(map(str, data.keys() - set(names) - ignored)):
         raise TurnCompileError(f"{cls.__name__} has no field {', '.join(unknown)}; its fields are {', '.join(names)}")
     return {name: data[name] for name in names if name in data}
 
 
-def record_id(value: object) -> UUID:
-    """Return a record's id from a UUID or its text.
-
-    Raises:
-        TurnCompileError: the value is neither.
-    """
-    if isinstance(value, UUID):
-        return value
-    try:
-        return UUID(str(value)) if isinstance(value, str) else _no_id(value)
-    except ValueError as exc:
-        raise TurnCompileError(f"{value!r} is no record id; it must be a UUID or its text") from exc
-
-
-def _no_id(value: object) -> UUID:
-    raise ValueError(f"a {type(value).__name__}")
-
-
-def optional_id(value: object) -> UUID | None:
-    """Return a record's id, or None for None."""
-    return None if value is None else record_id(value)
+def exact(text: str) -> str:
+    """Return a text as a plain `str`; a class derived from it may show itself as something else."""
+    return str.__str__(text)
 
 
 def text_of(value: object, field: str) -> str:
-    """Return a text field of a content as an exact `str`.
+    """Return a text field of a content as a plain `str`.
 
     Raises:
         TurnCompileError: the value is no text.
     """
     if isinstance(value, str):
-        return str.__str__(value)
+        return exact(value)
     raise TurnCompileError(f"`{field}` is a {type(value).__name__}; it must be text", path=field)

@@ -10,15 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from .blame import blaming
 from .blocks import context_section
+from .contents import exact
 from .minimal_yaml import minimal_yaml
-from .project import InstructionView, View
 from .records import System
+from .refusals import blaming
 from .request import ContextBlock
-from .sections import is_absent, system_text
-
-GUIDANCE = "Guidance"
+from .views import InstructionView, View, is_absent
 
 
 def fold(
@@ -47,13 +45,13 @@ def _policy(system: System | None) -> str:
     if system is None:
         return ""
     with blaming(system.id):
-        return system_text(system)
+        return system.content.rendered
 
 
 def _guidance(view: InstructionView) -> str:
     if is_absent(view.guidance):
         return ""
     if isinstance(view.guidance, str):
-        return str.__str__(view.guidance)
+        return exact(view.guidance)
     with blaming(view.record_id):
-        return minimal_yaml(view.guidance, GUIDANCE).strip()
+        return minimal_yaml(view.guidance, "guidance").strip()

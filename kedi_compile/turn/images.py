@@ -9,15 +9,19 @@ from __future__ import annotations
 import re
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any
+from unicodedata import normalize
 from urllib.parse import urlsplit
 
 from kedi_compile.errors import TurnCompileError
 
+from .contents import exact
+
 _DATA_URI = re.compile(r"data:image/(?:png|jpe?g|gif|webp);base64,[A-Za-z0-9+/]+={0,2}", re.IGNORECASE)
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _NUMBER = re.compile(r"\d+|0x[0-9a-f]*")
-_AROUND_IPV4 = frozenset({0, 0xFFFF, 0x64_FF9B << 64})
-"""The upper 96 bits of IPv6 addresses that stand for an IPv4 one: compatible, mapped, and translated by NAT64."""
+_AROUND_IPV4 = frozenset({0, 0xFFFF, 0xFFFF_0000, 0x64_FF9B << 64, 0x64_FF9B_0001 << 48})
+"""The upper 96 bits of IPv6 addresses that stand for an IPv4 one: compatible, mapped, or translated in three ways."""
+_DETAILS = (None, "low", "high", "auto")
 _SHOWN = 80
 
 
@@ -26,15 +30,17 @@ def as_uri(image: str) -> str:
     return image if _SCHEME.match(image) else f"data:image/jpeg;base64,{image}"
 
 
-def image_part(image: object, detail: str | None, path: str) -> dict[str, Any]:
+def image_part(image: object, detail: object, path: str) -> dict[str, Any]:
     """Return the part of a message that shows an image.
 
     Raises:
         TurnCompileError: the image is no http(s) URL with an outer host and no data URI of a PNG, JPEG, GIF or WebP.
     """
+    if detail not in _DETAILS:
+        raise TurnCompileError(f"`image_detail` is {detail!r}; it must be one of {_DETAILS}", path="image_detail")
     if not isinstance(image, str):
         raise TurnCompileError(f"{path} is a {type(image).__name__}; an image is a URL or base64 text", path=path)
-    uri = as_uri(str.__str__(image))
+    uri = as_uri(exact(image))
     if (flaw := _flaw(uri)) is not None:
         raise TurnCompileError(f"{path} cannot be sent: {flaw}. Got {uri[:_SHOWN]!r}", path=path)
     return {"type": "image_url", "image_url": {"url": uri, "detail": detail}}
@@ -42,7 +48,7 @@ def image_part(image: object, detail: str | None, path: str) -> dict[str, Any]:
 
 def _flaw(uri: str) -> str | None:
     if uri.lower().startswith("data:"):
-        return None if _DATA_URI.fullmatch(uri) else "a data URI must be a base64 PNG, JPEG, GIF or WebP"
+        return None if _is_image(uri) else "it must be a URL, or a PNG, JPEG, GIF or WebP in base64"
     if any(char.isspace() or not char.isprintable() for char in uri):
         return "a URL holds no blanks, control characters or halves of surrogate pairs"
     try:
@@ -53,11 +59,19 @@ def _flaw(uri: str) -> str | None:
         return f"it is no URL ({exc})"
     if parts.scheme not in {"http", "https"}:
         return f"the scheme {parts.scheme!r} is not allowed; http, https and data are"
-    return "the URL names no host" if not host else _flaw_of_host(host)
+    return _flaw_of_host(host or "", parts.netloc)
 
 
-def _flaw_of_host(host: str) -> str | None:
-    name = host.rstrip(".").lower()
+def _is_image(uri: str) -> bool:
+    return _DATA_URI.fullmatch(uri) is not None and len(uri.partition(",")[2]) % 4 == 0
+
+
+def _flaw_of_host(host: str, netloc: str) -> str | None:
+    if set(netloc) & set("\\%"):
+        return "the host is written with escapes"
+    name = normalize("NFKC", host).replace("\u3002", ".").strip(".").lower()
+    if not name:
+        return "the URL names no host"
     try:
         address = ip_address(name.partition("%")[0])
     except ValueError:
@@ -77,6 +91,15 @@ def _flaw_of_name(name: str) -> str | None:
 
 
 def _is_outer(address: IPv4Address | IPv6Address) -> bool:
-    if isinstance(address, IPv6Address) and int(address) >> 32 in _AROUND_IPV4:
-        return _is_outer(IPv4Address(int(address) & 0xFFFF_FFFF))
-    return address.is_global and not address.is_multicast
+    inside = _ipv4_inside(address) if isinstance(address, IPv6Address) else None
+    return _is_outer(inside) if inside else address.is_global and not (address.is_multicast or _is_site_local(address))
+
+
+def _is_site_local(address: IPv4Address | IPv6Address) -> bool:
+    return isinstance(address, IPv6Address) and address.is_site_local
+
+
+def _ipv4_inside(address: IPv6Address) -> IPv4Address | None:
+    if address.sixtofour is not None:
+        return address.sixtofour
+    return IPv4Address(int(address) & 0xFFFF_FFFF) if int(address) >> 32 in _AROUND_IPV4 else None

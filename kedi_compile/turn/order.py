@@ -10,13 +10,13 @@ from itertools import pairwise
 
 from kedi_compile.errors import TurnCompileError
 
-from .project import AssistantView, InstructionView, View
+from .views import AssistantView, InstructionView, View
 
 CONSECUTIVE = "Consecutive instructions require an intervening assistant response"
 FIRST = "First message in progression must be an Instruction or System"
 
 
-def in_order(history: Sequence[View], *, has_system: bool) -> list[View]:
+def arrange(history: Sequence[View], *, has_system: bool) -> list[View]:
     """Return the history with answers in a row merged, once its order is proved.
 
     Two instructions in a row are refused inside the history only: the last one may stand right before the current.

@@ -27,9 +27,11 @@ from .contents import (
     MessageContent,
     SystemContent,
     fields_in,
-    record_id,
+    text_of,
 )
+from .ids import record_id
 from .images import as_uri
+from .refusals import refuse_other
 
 
 def _now() -> datetime:
@@ -68,12 +70,12 @@ class Message:
     metadata: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        expected = self.content_type
-        if expected is not None and not isinstance(self.content, expected):
-            found = type(self.content).__name__
-            raise TurnCompileError(f"{self.kind} needs a content of type {expected.__name__}, not {found}")
-        if not isinstance(self.id, UUID):
-            raise TurnCompileError(f"{self.kind} needs a UUID as its id, not {self.id!r}")
+        refuse_other(self.content, self.content_type or object, f"The content of a {self.kind} has a class of its own")
+        refuse_other(self.id, UUID, f"The id of a {self.kind} is a UUID")
+        refuse_other(self.metadata, dict, f"The metadata of a {self.kind} are a dict")
+        refuse_other(self.created_at, datetime, f"The time of a {self.kind} is a datetime")
+        if self.created_at.tzinfo is None:
+            raise TurnCompileError(f"The time of a {self.kind} has a time zone; {self.created_at} has none")
 
     @property
     def kind(self) -> str:
@@ -81,7 +83,10 @@ class Message:
         return type(self).__name__
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as plain data; `created_at` is ISO 8601 text, and the values are deep copies."""
+        """Return the record as a mapping of deep copies; ids and `created_at` (ISO 8601) are text.
+
+        The values inside the content and the metadata are as they are: for JSON, let them be JSON's own.
+        """
         content = self.content.to_dict() if isinstance(self.content, MessageContent) else self.content
         return {
             "kind": self.kind,
@@ -109,14 +114,8 @@ class Message:
         if "created_at" in held:
             held["created_at"] = _time(held["created_at"])
         if cls.content_type is not None:
-            held["content"] = cls.content_type.from_dict(_mapping(held.get("content"), cls))
+            held["content"] = cls.content_type.from_dict(held.get("content") or {})
         return cls(**held)
-
-
-def _mapping(content: object, cls: type[Message]) -> Mapping[str, Any]:
-    if content is None or isinstance(content, Mapping):
-        return content or {}
-    raise TurnCompileError(f"The content of a serialised {cls.__name__} is a {type(content).__name__}, not a mapping")
 
 
 def _time(value: object) -> datetime:
@@ -173,8 +172,9 @@ class Instruction(Message):
         A single context value or image becomes a list of one, base64 text becomes a data URI, and with images the
         detail is "auto" unless given. `record` takes the fields of every record: `id`, `sender`, `metadata` and so on.
         """
-        given: Sequence[Any] = [images] if isinstance(images, str) else images or ()
-        uris = [as_uri(image) if isinstance(image, str) else image for image in given]
+        given: Any = images or ()
+        several = given if isinstance(given, list | tuple) else [given]
+        uris = [as_uri(image) if isinstance(image, str) else image for image in several]
         content = InstructionContent(
             instruction=instruction,
             guidance=guidance,
@@ -203,8 +203,12 @@ class AssistantResponse(Message):
 
     @classmethod
     def create(cls, assistant_response: str, **record: Unpack[RecordFields]) -> Self:
-        """Build a response from its text."""
-        return cls(content=AssistantResponseContent(assistant_response), **record)
+        """Build a response from its text.
+
+        Raises:
+            TurnCompileError: it is no text; an object that a framework parsed has to be written as text first.
+        """
+        return cls(content=AssistantResponseContent(text_of(assistant_response, "assistant_response")), **record)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,7 +239,11 @@ class ActionResponse(Message):
     def answering(
         cls, request: ActionRequest, output: Any = None, *, error: Any = None, **record: Unpack[RecordFields]
     ) -> Self:
-        """Build the response to a request, with the request's function and a copy of its arguments."""
+        """Build the response to a request, with the request's function and a copy of its arguments.
+
+        A model is shown `output` and not `error`: say in the output that a call failed.
+        """
+        refuse_other(request, ActionRequest, "A response answers an ActionRequest")
         asked = request.content
         content = ActionResponseContent(asked.function, deepcopy(asked.arguments), output, error, request.id)
         return cls(content=content, **record)
@@ -253,7 +261,9 @@ def record_from_dict(data: Mapping[str, Any]) -> Message:
     Raises:
         TurnCompileError: the kind is missing or not one of `KINDS`.
     """
+    refuse_other(data, Mapping, "A serialised record is a mapping")
     kind = KINDS.get(str(data.get("kind")))
     if kind is None:
-        raise TurnCompileError(f"{data.get('kind')!r} is no kind of record; it must be one of {sorted(KINDS)}")
+        found = data.get("kind")
+        raise TurnCompileError(f"{found!r} is no kind of record; under the key 'kind' stands one of {sorted(KINDS)}")
     return kind.from_dict(data)

@@ -1,25 +1,27 @@
-"""Step 5: views become messages, and records their literal text.
+"""Step 5: views become messages.
 
 Source: Turn specification, D2 (Render immutable provider-neutral messages).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from kedi_compile.errors import TurnCompileError
 from kedi_compile.message import CompiledMessage, MessageRole
 
-from .blame import blaming
 from .contents import text_of
 from .images import image_part
-from .minimal_yaml import minimal_yaml
-from .project import AssistantView, InstructionView, View, view_of
-from .records import ActionRequest, ActionResponse, AssistantResponse, Instruction, Message, System
-from .sections import sections_of, system_text
+from .minimal_yaml import write
+from .minimal_yaml.plain import is_blank, plain
+from .refusals import blaming
+from .views import AssistantView, InstructionView, View
 
 Content = str | list[dict[str, Any]]
+
+GUIDANCE = "Guidance"
+"""The title of the section that policy, context blocks and guidance are folded into."""
 
 
 def render(contents: Iterable[View]) -> tuple[CompiledMessage, ...]:
@@ -36,7 +38,7 @@ def _message(view: View) -> CompiledMessage:
     with blaming(view.record_id):
         if isinstance(view, AssistantView):
             return CompiledMessage(MessageRole.ASSISTANT, _sendable(view.assistant_response))
-        return CompiledMessage(MessageRole.USER, _instruction(view))
+        return CompiledMessage(MessageRole.USER, instruction_content(view))
 
 
 def _sendable(text: str) -> str:
@@ -48,7 +50,12 @@ def _sendable(text: str) -> str:
     return text
 
 
-def _instruction(view: InstructionView) -> Content:
+def instruction_content(view: InstructionView) -> Content:
+    """Return the text of an instruction, or with images a list of its text and theirs.
+
+    Raises:
+        TurnCompileError: a value or an image cannot be written, or the text has no UTF-8 form.
+    """
     text = _sendable(_instruction_text(view))
     if not view.images:
         return text
@@ -59,34 +66,20 @@ def _instruction(view: InstructionView) -> Content:
 def _instruction_text(view: InstructionView) -> str:
     if view.plain_content:
         return text_of(view.plain_content, "plain_content")
-    return _yaml_of(sections_of(view))
+    found = {
+        GUIDANCE: plain(view.guidance, "guidance"),
+        "Instruction": plain(view.instruction, "instruction"),
+        "Context": _context(view),
+        **view.call_sections,
+    }
+    return write({title: value for title, value in found.items() if not is_blank(value)}).strip()
 
 
-def _yaml_of(sections: dict[str, Any]) -> str:
-    return minimal_yaml(sections, "").strip()
-
-
-def render_record(record: Message) -> Any:
-    """Return the literal text of one record, folded into nothing; a record of an unknown kind shows its content."""
-    for kind, renderer in _LITERAL:
-        if isinstance(record, kind):
-            return renderer(record)
-    return record.content
-
-
-def _action_request(record: ActionRequest) -> str:
-    return _yaml_of({"Function": record.content.function, "Arguments": record.content.arguments})
-
-
-def _action_response(record: ActionResponse) -> str:
-    content = record.content
-    return _yaml_of({"Function": content.function, "Arguments": content.arguments, "Output": content.output})
-
-
-_LITERAL: tuple[tuple[type[Message], Callable[[Any], Any]], ...] = (
-    (System, system_text),
-    (Instruction, lambda record: _instruction(view_of(record))),
-    (AssistantResponse, lambda record: record.content.assistant_response),
-    (ActionRequest, _action_request),
-    (ActionResponse, _action_response),
-)
+def _context(view: InstructionView) -> list[Any]:
+    """The items of the context, and the results folded into it: a fault in a result is its own record's."""
+    own = len(view.prompt_context) - len(view.result_ids)
+    items = [plain(item, f"prompt_context[{place}]") for place, item in enumerate(view.prompt_context[:own])]
+    for record_id, result in zip(view.result_ids, view.prompt_context[own:], strict=True):
+        with blaming(record_id):
+            items.append(plain(result, ""))
+    return [item for item in items if not is_blank(item)]

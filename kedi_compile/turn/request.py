@@ -37,8 +37,13 @@ class ContextBlock:
 class TurnRequest:
     """One turn: what is asked, which records it is asked after, and what holds for this call alone.
 
-    `progression` of None reads the branch's own order; an empty tuple reads no history. `structure` is accepted and
-    not rendered in this version. `provider_kwargs` must not hold the key "messages".
+    - `progression`: the ids to read, in order; None for the branch's own order, an empty tuple for no history.
+    - `tool_schemas`: shown to the model as text, one mapping for each tool.
+    - `response_format`: a pydantic model or its class, shown by its schema and an example, or a mapping that is the
+      example.
+    - `structure`: accepted, and not shown in this version.
+    - `context_blocks`: retrieved text, shown in this order.
+    - `provider_kwargs`: arguments for whoever sends the request; "messages" is not among them.
     """
 
     instruction: Instruction

@@ -1,31 +1,36 @@
 """How the current instruction tells a model what its answer must look like.
 
 Two sections: the JSON schema of a model, and a sentence with an example. The example is always JSON: for a mapping the
-mapping itself, for a model one value of its schema. Only the request of this very call has them; no record does.
-Source: Turn specification, D1 and D2; the sentence is this project's own.
+mapping itself, for a model one value of its schema. Source: Turn specification, D1 and D2; the sentence is this
+project's own.
 """
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
-from pydantic import BaseModel, create_model
-from pydantic.errors import PydanticUserError
+from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import to_jsonable_python
 
 from kedi_compile.errors import TurnCompileError
 
-from .example import example_of
-from .plain import plain
+from .minimal_yaml.plain import plain
+from .schema_example import example_of
+from .views import is_absent
 
-SCHEMA = "ResponseSchema"
-FORMAT = "ResponseFormat"
+FIELD = "response_format"
 
 
 def schema_of(response_format: object) -> dict[str, Any] | None:
-    """Return the JSON schema of a model or of a model's class, or None for a mapping and for None.
+    """Build the JSON schema of a model or of a model's class, or return None for a mapping and for None.
+
+    The schema is that of a class `<Model>Request` derived from the model, as LionAGI shows it: the title is that name,
+    and the model's docstring is not in it.
 
     Raises:
         TurnCompileError: the model has no JSON schema, or the format is neither a mapping nor a model.
@@ -35,27 +40,49 @@ def schema_of(response_format: object) -> dict[str, Any] | None:
     model = response_format if isinstance(response_format, type) else type(response_format)
     if not issubclass(model, BaseModel):
         raise TurnCompileError(
-            f"`response_format` is {response_format!r}; it must be a pydantic model, its class, or a mapping",
-            path=SCHEMA,
+            f"`{FIELD}` is a {type(response_format).__name__}; it must be a pydantic model, its class, or a mapping",
+            path=FIELD,
         )
     try:
-        schema = create_model(f"{model.__name__}Request", __base__=model).model_json_schema()
-    except PydanticUserError as exc:
-        raise TurnCompileError(f"{model.__name__} has no JSON schema ({exc})", path=SCHEMA) from exc
-    return schema
+        schema = model.model_json_schema(schema_generator=_Ordered)
+    except Exception as exc:  # a model's own hooks may raise anything
+        raise TurnCompileError(f"`{FIELD}` is {model.__name__}, which has no JSON schema ({exc})", path=FIELD) from exc
+    return _as_request(schema, model)
 
 
-def example_text(response_format: object) -> str | None:
+class _Ordered(GenerateJsonSchema):
+    """Pydantic's generator; a default that holds a set is shown in an order of its own, not in that of hashes."""
+
+    def encode_default(self, dft: Any) -> Any:
+        with suppress(TurnCompileError):
+            return super().encode_default(plain(dft, FIELD, prune=False))
+        return super().encode_default(dft)
+
+
+def _as_request(schema: dict[str, Any], model: type[BaseModel]) -> dict[str, Any]:
+    """Change a model's schema to that of an undocumented class `<Model>Request` derived from it, without making one."""
+    name = schema.get("$ref", "").rpartition("/")[2]
+    top = {"$defs": schema["$defs"], **schema["$defs"][name]} if name else dict(schema)
+    if top.get("title") == model.__name__ and "title" not in model.model_config:
+        top["title"] = f"{model.__name__}Request"
+    if top.get("description") == inspect.cleandoc(model.__doc__ or ""):
+        del top["description"]
+    return top
+
+
+def example_text(response_format: object, schema: Mapping[str, Any] | None) -> str | None:
     """Return the sentence that asks for JSON, with an example, or None where there is nothing to ask for.
+
+    `schema` is what `schema_of` built from the same format.
 
     Raises:
         TurnCompileError: a value of the mapping has no JSON form.
     """
     if isinstance(response_format, Mapping):
-        example: Any = plain(response_format, FORMAT, prune=False)
+        example: Any = plain(response_format, FIELD, prune=False)
     else:
-        example = example_of(schema_of(response_format) or {})
-    if not example:
+        example = example_of(schema or {})
+    if is_absent(example):
         return None
     return (
         "Answer with JSON only, in one fenced block, shaped like this example:\n"
@@ -71,7 +98,7 @@ def _json(example: Any) -> str:
         )
         json.loads(text, object_pairs_hook=_refuse_equal_keys)
     except (TypeError, ValueError) as exc:
-        raise TurnCompileError(f"The value at {FORMAT} has no JSON form ({exc})", path=FORMAT) from exc
+        raise TurnCompileError(f"The value at {FIELD} has no JSON form ({exc})", path=FIELD) from exc
     return text
 
 

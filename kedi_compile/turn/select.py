@@ -12,18 +12,26 @@ from uuid import UUID
 
 from kedi_compile.errors import TurnCompileError
 
-from .branch import Branch, ids_of, named
+from .branch import Branch
+from .ids import ids_of, named
 from .records import Message
 
 
-def select(branch: Branch, progression: Sequence[UUID] | None) -> list[Message]:
-    """Return the records a turn reads, in reading order.
+def select(branch: Branch, progression: Sequence[UUID] | None, current: UUID) -> list[Message]:
+    """Return the records a turn reads, in reading order; `current` is the id of the instruction asked after them.
 
     Raises:
-        TurnCompileError: ids are missing from the branch, or occur more than once; every such id is named.
+        TurnCompileError: ids are missing from the branch, or occur more than once, the current one included; every
+            such id is named.
     """
     order = ids_of(branch.progression if progression is None else progression)
-    records = branch.msgs.in_order(order)
+    records = branch.msgs.lookup(order)
     if repeated := [record_id for record_id, count in Counter(order).items() if count > 1]:
         raise TurnCompileError(f"The progression names {named(repeated)} more than once", record_ids=repeated)
+    if current in order:
+        raise TurnCompileError(
+            f"The progression names the current instruction {current}, which is asked after it; append it to the "
+            "branch once the model has answered, or leave its id out",
+            record_ids=[current],
+        )
     return records

@@ -16,6 +16,7 @@ def test_protected_reasons_are_the_specified_words() -> None:
     """The reasons are these strings, in this order, and compare as strings."""
     assert [str(reason) for reason in ProtectedReason] == [
         "system",
+        "guidance",
         "current_request",
         "pending_tool_call",
         "unfinished",

@@ -14,6 +14,7 @@ from kedi_compile import (
     HistoryProtectedWarning,
     KediError,
     TurnCompileError,
+    TurnStreamError,
     UnknownRecordError,
     Violation,
 )
@@ -29,6 +30,7 @@ ORPHAN = Violation("orphan_tool_result", "Entry 3 answers tool call 'c1'", (1,),
         (HistoryProcessingError, (KediError,)),
         (HistoryProcessingValidationError, (HistoryProcessingError, KediError)),
         (TurnCompileError, (KediError, ValueError)),
+        (TurnStreamError, (KediError, RuntimeError)),
         (UnknownRecordError, (TurnCompileError, KediError, ValueError, TypeError)),
         (HistoryPrefixWarning, (HistoryProcessingWarning, UserWarning)),
         (HistoryProtectedWarning, (HistoryProcessingWarning, UserWarning)),
@@ -109,14 +111,14 @@ def test_a_turn_is_refused_apart_from_a_history() -> None:
 @pytest.mark.parametrize("kind", [TurnCompileError, UnknownRecordError])
 def test_a_compile_error_survives_pickling(kind: type[TurnCompileError]) -> None:
     """An error that crosses a process keeps its class, its message, the records to blame, the path and its notes."""
-    error = kind("Record 1 is odd", record_ids=iter([UUID(int=1), UUID(int=2)]), path="Context[0]")
+    error = kind("Record 1 is odd", record_ids=iter([UUID(int=1), UUID(int=2)]), path="prompt_context[0]")
     error.add_note("seen twice")
 
     arrived = pickle.loads(pickle.dumps(error))  # noqa: S301  # made on the line itself
 
     assert type(arrived) is kind
     assert str(arrived) == "Record 1 is odd"
-    assert (arrived.record_ids, arrived.path) == ((UUID(int=1), UUID(int=2)), "Context[0]")
+    assert (arrived.record_ids, arrived.path) == ((UUID(int=1), UUID(int=2)), "prompt_context[0]")
     assert arrived.__notes__ == ["seen twice"]
 
 
@@ -125,3 +127,21 @@ def test_a_compile_error_blames_nothing_by_default() -> None:
     error = TurnCompileError("The request is odd")
 
     assert (error.record_ids, error.path) == ((), None)
+
+
+def test_a_broken_stream_is_no_refusal() -> None:
+    """A turn that was sent and failed is told apart from one that was never compiled."""
+    error = TurnStreamError("overloaded")
+
+    assert not isinstance(error, ValueError)
+    assert str(error) == "The provider ended the stream with an error: overloaded"
+    assert error.detail == "overloaded"
+
+
+def test_a_stream_error_survives_pickling() -> None:
+    """The text is not put together twice."""
+    arrived = pickle.loads(pickle.dumps(TurnStreamError("overloaded")))  # noqa: S301  # made on the line itself
+
+    assert type(arrived) is TurnStreamError
+    assert str(arrived) == "The provider ended the stream with an error: overloaded"
+    assert arrived.detail == "overloaded"

@@ -28,9 +28,9 @@ from kedi_compile.turn import (
     System,
     provider_messages,
 )
-from kedi_compile.turn.layout import NeedsEmitter, write
 from kedi_compile.turn.minimal_yaml import minimal_yaml
-from kedi_compile.turn.plain import plain
+from kedi_compile.turn.minimal_yaml.layout import NeedsEmitter, write
+from kedi_compile.turn.minimal_yaml.plain import plain
 
 WORDS = [
     *("yes", "No", "ON", "null", "~", "<<", "=", "1e3", "1.0e+3", ".inf", ".NaN", "0x1F", "0o7", "017", "0b1"),
@@ -254,6 +254,18 @@ def test_the_same_turn_gives_the_same_messages(turn: tuple[Branch, TurnRequest])
 
     assert repr(second) == repr(first)
     assert repr(compiled(deepcopy(branch), deepcopy(request))) == repr(first)
+
+
+@given(turns())
+@settings(max_examples=200)
+def test_a_branch_that_was_written_down_gives_the_same_messages(turn: tuple[Branch, TurnRequest]) -> None:
+    """System, records, both orders and metadata come back, so the turn compiles or is refused as before."""
+    branch, request = turn
+    assume(not any(isinstance(record, Whisper) for record in branch.msgs.messages.values()))
+    arrived = Branch.from_dict(branch.to_dict())
+
+    assert arrived.to_dict() == branch.to_dict()
+    assert repr(compiled(arrived, request)) == repr(compiled(branch, request))
 
 
 def spoil(value: Any) -> None:

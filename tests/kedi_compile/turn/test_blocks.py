@@ -77,7 +77,10 @@ def test_a_marker_inside_a_content_ends_nothing() -> None:
             ContextBlock("memory", 7),  # type: ignore[arg-type]  # the point of the test
             "`context_blocks[1].content` is a int; it must be text that is not empty",
         ),
-        ({"content": "fact"}, "`context_blocks[1].provider_name` is a NoneType; it must be text that is not empty"),
+        (
+            ContextBlock(None, "fact"),  # type: ignore[arg-type]  # the point of the test
+            "`context_blocks[1].provider_name` is a NoneType; it must be text that is not empty",
+        ),
     ],
 )
 def test_a_block_without_name_or_content_is_refused(block: Any, message: str) -> None:
@@ -87,6 +90,34 @@ def test_a_block_without_name_or_content_is_refused(block: Any, message: str) ->
 
     assert str(caught.value) == message
     assert caught.value.path == message.split("`")[1]
+
+
+@pytest.mark.parametrize(
+    ("block", "kind"), [({"provider_name": "memory", "content": "fact"}, "dict"), ("fact", "str"), (None, "NoneType")]
+)
+def test_what_is_no_block_is_refused(block: Any, kind: str) -> None:
+    """A mapping with the right keys is no block, and neither is text."""
+    with pytest.raises(TurnCompileError) as caught:
+        context_section([ContextBlock("memory", "fact"), block])
+
+    assert str(caught.value) == f"`context_blocks[1]` is a {kind}; it must be a ContextBlock"
+    assert (caught.value.path, caught.value.record_ids) == ("context_blocks[1]", ())
+
+
+class Marked(str):
+    """A text that shows itself as another one."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "another text"
+
+
+def test_the_text_of_a_block_is_read_exactly() -> None:
+    """What a class derived from `str` says of itself does not count."""
+    assert payload(context_section([ContextBlock(Marked("memory"), Marked("fact"))])) == [
+        {"content": "fact", "provider_name": "memory"}
+    ]
 
 
 def test_blank_content_is_content() -> None:

@@ -1,5 +1,6 @@
 """A branch: which records it holds, and the order they are read in."""
 
+import json
 from typing import Any
 from uuid import UUID
 
@@ -16,7 +17,6 @@ from kedi_compile.turn import (
     Message,
     System,
 )
-from kedi_compile.turn.branch import ids_of
 
 ASK = Instruction.create("Ask.", id=UUID(int=1))
 YES = AssistantResponse.create("Yes.", id=UUID(int=2))
@@ -157,7 +157,9 @@ def test_the_system_of_a_branch_is_a_system_record() -> None:
     with pytest.raises(TurnCompileError) as caught:
         Branch(ASK)  # type: ignore[arg-type]  # the point of the test
 
-    assert str(caught.value) == "The system of a branch is a System record, not a Instruction"
+    assert str(caught.value) == (
+        "The system of a branch is a System record, not a kedi_compile.turn.records.Instruction"
+    )
 
 
 def test_an_order_that_is_used_up_by_reading_is_refused() -> None:
@@ -184,6 +186,35 @@ def test_only_records_are_held() -> None:
     assert str(caught.value) == "A branch holds records, not a dict"
 
 
+def test_the_records_of_a_branch_are_a_list() -> None:
+    """A number is named for what it is, and anything that can be gone through will do."""
+    with pytest.raises(TurnCompileError) as caught:
+        Branch(records=7)  # type: ignore[arg-type]  # the point of the test
+
+    assert str(caught.value) == "The records of a branch are a list, not a int"
+    assert Branch(records=iter([ASK, YES])).progression == (ASK.id, YES.id)
+
+
+def test_records_are_looked_up_by_their_ids() -> None:
+    """They come in the order of the ids, as often as they are named."""
+    branch = Branch(records=[ASK, YES])
+
+    assert branch.msgs.lookup([YES.id, ASK.id, YES.id]) == [YES, ASK, YES]
+    assert branch.msgs.lookup([]) == []
+
+
+def test_every_id_that_is_not_there_is_named_once() -> None:
+    """A look-up tells all that is missing at once, in the order it was asked for."""
+    with pytest.raises(TurnCompileError) as caught:
+        Branch(records=[ASK]).msgs.lookup([AGAIN.id, ASK.id, YES.id, AGAIN.id])
+
+    assert caught.value.record_ids == (AGAIN.id, YES.id)
+    assert str(caught.value) == (
+        "The branch does not hold 2 record(s) "
+        "(00000000-0000-0000-0000-000000000003, 00000000-0000-0000-0000-000000000002)"
+    )
+
+
 def test_the_records_of_a_branch_are_a_view() -> None:
     """The mapping follows the branch and cannot be written to."""
     branch = Branch()
@@ -193,21 +224,6 @@ def test_the_records_of_a_branch_are_a_view() -> None:
     assert seen[ASK.id] is ASK
     with pytest.raises(TypeError):
         seen[YES.id] = YES  # type: ignore[index]  # the point of the test
-
-
-@pytest.mark.parametrize("order", ["abc", {ASK.id: ASK}, 7])
-def test_an_order_is_a_sequence_of_ids(order: Any) -> None:
-    """Text, a mapping and a number are refused by their type."""
-    with pytest.raises(TurnCompileError) as caught:
-        ids_of(order)
-
-    assert str(caught.value) == f"A progression is a sequence of record ids, not a {type(order).__name__}"
-
-
-def test_an_order_with_another_value_is_refused() -> None:
-    """A record is not its id."""
-    with pytest.raises(TurnCompileError, match="is no record id; it must be a UUID or its text"):
-        ids_of([ASK])
 
 
 CALL = ActionRequest(content=ActionRequestContent("look", {"at": "it"}))
@@ -234,3 +250,116 @@ def test_the_literal_projection_follows_a_given_order() -> None:
     branch = Branch(records=[ASK, YES])
 
     assert branch.msgs.to_chat_msgs([YES.id, str(YES.id)]) == [{"role": "assistant", "content": "Yes."}] * 2  # type: ignore[list-item]  # ids as text
+
+
+class Counted(dict[UUID, Message]):
+    """A mapping of records that counts how many are looked at."""
+
+    looks = 0
+
+    def __contains__(self, key: object) -> bool:
+        self.looks += 1
+        return super().__contains__(key)
+
+    def keys(self) -> Any:
+        raise AssertionError("every record was looked at")
+
+    __iter__ = keys
+
+
+def test_a_branch_grows_in_linear_time() -> None:
+    """Appending a record looks for one id, however many records there are."""
+    branch = Branch()
+    held = branch.msgs._records = Counted()  # noqa: SLF001  # what is counted is inside
+    for _ in range(500):
+        branch.append(Instruction.create("Ask."))
+
+    assert held.looks == 500
+
+
+def saved(branch: Branch) -> Any:
+    """Return a branch as JSON text would bring it back."""
+    return json.loads(json.dumps(branch.to_dict()))
+
+
+def test_a_branch_survives_its_way_through_json() -> None:
+    """System, records, order and metadata come back as they were."""
+    branch = Branch(
+        "Be brief.", [ASK, CALL, SEEN, YES], [ASK.id, YES.id], {"current_progression": [str(YES.id)], "n": 1}
+    )
+    arrived = Branch.from_dict(saved(branch))
+
+    assert arrived.msgs.system == branch.msgs.system
+    assert list(arrived.msgs.messages.items()) == list(branch.msgs.messages.items())
+    assert arrived.msgs.progression == (ASK.id, YES.id)
+    assert arrived.progression == (YES.id,)
+    assert arrived.metadata == {"current_progression": ["00000000-0000-0000-0000-000000000002"], "n": 1}
+
+
+def test_a_branch_as_plain_data_is_written_out() -> None:
+    """Ids are text, and the system is named by its id and stands among the records."""
+    system = System.create("Be brief.", id=UUID(int=9))
+    data = Branch(system, [ASK], metadata={"n": 1}).to_dict()
+
+    assert list(data) == ["system", "records", "progression", "metadata"]
+    assert data["system"] == "00000000-0000-0000-0000-000000000009"
+    assert [item["kind"] for item in data["records"]] == ["System", "Instruction"]
+    assert data["progression"] == ["00000000-0000-0000-0000-000000000009", "00000000-0000-0000-0000-000000000001"]
+    assert data["metadata"] == {"n": 1}
+
+
+def test_a_branch_without_a_system_comes_back_without_one() -> None:
+    """A system record among the records of such a branch is one of them and no policy."""
+    other = System.create("Be long.")
+    arrived = Branch.from_dict(saved(Branch(records=[other, ASK])))
+
+    assert arrived.msgs.system is None
+    assert list(arrived.msgs.messages.values()) == [other, ASK]
+
+
+def test_a_branch_and_its_plain_data_share_nothing() -> None:
+    """Neither way keeps a container of the other side."""
+    branch = Branch(records=[Instruction.create("Ask.", prompt_context=[["fact"]])], metadata={"run": [1]})
+    data = branch.to_dict()
+    arrived = Branch.from_dict(data)
+    data["metadata"]["run"].append(2)
+    data["records"][0]["content"]["prompt_context"][0].append("late")
+    data["progression"].clear()
+
+    for held in (branch, arrived):
+        (record,) = held.msgs.messages.values()
+        assert isinstance(record, Instruction)
+        assert record.content.prompt_context == [["fact"]]
+        assert (held.metadata, len(held.progression)) == ({"run": [1]}, 1)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"system": str(ASK.id)}, "The system '00000000-0000-0000-0000-000000000001' is not among the records"),
+        ({"records": [{"kind": "Note"}]}, "'Note' is no kind of record"),
+        ({"records": [YES.to_dict(), YES.to_dict()]}, "The branch would hold 1 record(s)"),
+        ({"records": [YES.to_dict()], "system": str(YES.id)}, "The system of a branch is a System record, not a "),
+        ({"progression": None}, "`progression` of a serialised branch is a list, not a NoneType"),
+        ({"records": 7}, "`records` of a serialised branch is a list, not a int"),
+        ({"metadata": None}, "`metadata` of a serialised branch is a dict, not a NoneType"),
+    ],
+    ids=["system", "kind", "twice", "answer", "order", "records", "metadata"],
+)
+def test_a_branch_that_cannot_be_read_is_refused(change: dict[str, Any], message: str) -> None:
+    """A policy is not lost in silence, and records are read as everywhere."""
+    with pytest.raises(TurnCompileError) as caught:
+        Branch.from_dict(Branch().to_dict() | change)
+
+    assert str(caught.value).startswith(message)
+
+
+def test_an_override_is_written_as_text() -> None:
+    """Also after a record was appended to it, so that the whole is JSON."""
+    branch = Branch(records=[ASK], metadata={"current_progression": [ASK.id]})
+    branch.append(YES)
+
+    data = json.loads(json.dumps(branch.to_dict()))
+
+    assert data["metadata"] == {"current_progression": [str(ASK.id), str(YES.id)]}
+    assert Branch.from_dict(data).progression == (ASK.id, YES.id)

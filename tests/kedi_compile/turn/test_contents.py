@@ -1,6 +1,7 @@
 """What the durable records hold: the fields, and their way to plain data and back."""
 
 from dataclasses import fields
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
@@ -15,7 +16,7 @@ from kedi_compile.turn import (
     MessageContent,
     SystemContent,
 )
-from kedi_compile.turn.contents import optional_id, record_id, text_of
+from kedi_compile.turn.contents import exact, text_of
 
 ID = UUID(int=7)
 
@@ -95,30 +96,60 @@ def test_two_contents_share_no_default() -> None:
 
 
 @pytest.mark.parametrize("given", [ID, str(ID), ID.hex])
-def test_an_id_is_a_uuid_or_its_text(given: object) -> None:
-    """Ids that went through JSON come back as UUIDs, also the one in an action's content."""
-    content = ActionRequestContent("look", {}, given)  # type: ignore[arg-type]  # text is what the test is about
-
-    assert record_id(given) == ID
-    assert content.action_response_id == ID
-
-
-@pytest.mark.parametrize(
-    ("value", "shown"), [("first", "'first'"), (7, "7"), (None, "None"), (ID.bytes, repr(ID.bytes))]
-)
-def test_anything_else_is_no_id(value: object, shown: str) -> None:
-    """A name, a number and bytes are refused with the value that was found."""
-    with pytest.raises(TurnCompileError) as caught:
-        record_id(value)
-
-    assert str(caught.value) == f"{shown} is no record id; it must be a UUID or its text"
+def test_an_id_in_an_action_is_a_uuid_or_its_text(given: Any) -> None:
+    """Ids that went through JSON are UUIDs again in an action's content."""
+    assert ActionRequestContent("look", {}, given).action_response_id == ID
+    assert ActionResponseContent("look", {}, action_request_id=given).action_request_id == ID
 
 
 def test_an_action_need_not_be_linked() -> None:
     """A call whose response is not there yet has no id for it."""
-    assert optional_id(None) is None
     assert ActionRequestContent("look").action_response_id is None
     assert ActionResponseContent("look").action_request_id is None
+
+
+def test_a_content_is_made_of_what_an_object_has() -> None:
+    """Fields that are missing take the defaults, and what is no field is left behind."""
+    held = SimpleNamespace(instruction="Ask.", images=["AAAA"], tool_schemas=[{"name": "look"}])
+
+    assert InstructionContent.of(held) == InstructionContent("Ask.", images=["AAAA"])
+
+
+@pytest.mark.parametrize("data", ["text", [("instruction", "Ask.")], 7])
+def test_a_serialised_content_is_a_mapping(data: Any) -> None:
+    """Text, pairs and a number are refused by their type."""
+    with pytest.raises(TurnCompileError) as caught:
+        InstructionContent.from_dict(data)
+
+    assert str(caught.value) == f"A serialised InstructionContent is a mapping, not a {type(data).__name__}"
+
+
+def test_a_system_text_is_its_message() -> None:
+    """Without a time there is the message alone, as it is."""
+    assert SystemContent(" Be brief. \n").rendered == " Be brief. \n"
+    assert SystemContent("Be brief.", "").rendered == "Be brief."
+
+
+def test_a_system_time_is_told_first() -> None:
+    """The time stands on a line of its own, with an empty line behind it."""
+    assert SystemContent("Be brief.", "noon").rendered == "System Time: noon\n\nBe brief."
+
+
+@pytest.mark.parametrize(
+    ("content", "field"),
+    [
+        (SystemContent(["Be brief."]), "system_message"),  # type: ignore[arg-type]  # the point of the test
+        (SystemContent("Be brief.", ["noon"]), "system_datetime"),  # type: ignore[arg-type]  # the point of the test
+    ],
+    ids=["message", "time"],
+)
+def test_a_system_message_is_text(content: SystemContent, field: str) -> None:
+    """A list of parts is no policy and no time."""
+    with pytest.raises(TurnCompileError) as caught:
+        content.rendered  # noqa: B018  # reading it is the point
+
+    assert str(caught.value) == f"`{field}` is a list; it must be text"
+    assert caught.value.path == field
 
 
 class Marked(str):
@@ -146,3 +177,9 @@ def test_a_text_field_of_another_type_is_refused_by_its_name() -> None:
 
     assert str(caught.value) == "`plain_content` is a int; it must be text"
     assert caught.value.path == "plain_content"
+
+
+def test_a_text_is_read_exactly() -> None:
+    """What a class derived from `str` says of itself does not count."""
+    assert exact(Marked("a")) == "a"
+    assert type(exact(Marked("a"))) is str

@@ -8,7 +8,7 @@ import pytest
 from kedi_compile import ContextBlock, TurnCompileError
 from kedi_compile.turn import System
 from kedi_compile.turn.fold import fold
-from kedi_compile.turn.project import AssistantView, InstructionView, View
+from kedi_compile.turn.views import AssistantView, InstructionView, View
 
 NOW = InstructionView(UUID(int=1), "Now.")
 ASK = InstructionView(UUID(int=2), "Ask.")
@@ -90,6 +90,20 @@ def test_json_text_as_guidance_stays_text() -> None:
     assert guided('{"a": 1}') == 'Be brief.\n\n{"a": 1}'
 
 
+class Marked(str):
+    """A text that shows itself as another one."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "another text"
+
+
+def test_guidance_of_a_derived_text_is_read_exactly() -> None:
+    """What a class derived from `str` says of itself does not count."""
+    assert guided(Marked("Guide.")) == "Be brief.\n\nGuide."
+
+
 def test_the_time_of_a_system_record_stands_before_its_text() -> None:
     """The time is a line of its own in the system section."""
     assert guided(None, System.create("Be brief.", system_datetime="noon")) == "System Time: noon\n\nBe brief."
@@ -118,10 +132,10 @@ def test_guidance_that_cannot_be_written_is_refused_by_its_record() -> None:
         guided({"a": [int]})
 
     assert str(caught.value) == (
-        "Record 00000000-0000-0000-0000-000000000001: The value at Guidance.a[0] is <class 'int'>, which cannot be "
+        "Record 00000000-0000-0000-0000-000000000001: The value at guidance.a[0] is <class 'int'>, which cannot be "
         "written; use plain data"
     )
-    assert (caught.value.record_ids, caught.value.path) == ((UUID(int=1),), "Guidance.a[0]")
+    assert (caught.value.record_ids, caught.value.path) == ((UUID(int=1),), "guidance.a[0]")
 
 
 def test_folding_leaves_the_views_alone() -> None:

@@ -22,6 +22,9 @@ PNG = "data:image/png;base64,iVBORw0KGgo="
         "HTTPS://EXAMPLE.COM/a.png",
         "https://8.8.8.8/a.png",
         "https://[2001:4860:4860::8888]/a.png",
+        "https://[2002:808:808::]/a.png",
+        "https://[64:ff9b::808:808]/a.png",
+        "https://example.com/a%20b\\c.png?q=%25",
         "https://localhost.example.com/a.png",
         "https://exämple.com/ä.png",
     ],
@@ -51,7 +54,8 @@ def test_a_detail_that_is_not_set_is_sent_as_none() -> None:
     assert image_part(PNG, None, "images[0]")["image_url"] == {"url": PNG, "detail": None}
 
 
-DATA = "a data URI must be a base64 PNG, JPEG, GIF or WebP"
+DATA = "it must be a URL, or a PNG, JPEG, GIF or WebP in base64"
+ESCAPED = "the host is written with escapes"
 REFUSED = [
     ("data:image/svg+xml;base64,PHN2Zy8+", DATA),
     ("data:text/html;base64,AAAA", DATA),
@@ -60,6 +64,10 @@ REFUSED = [
     ("data:image/png;base64,AA==\n", DATA),
     ("data:image/png;base64,A A=", DATA),
     ("data:image/png;base64,AA===", DATA),
+    ("data:image/png;base64,AAA", DATA),
+    ("data:image/png;base64,AA=", DATA),
+    ("data:image/png;base64,A", DATA),
+    ("AAAAA", DATA),
     ("", DATA),
     ("www.example.com/a.png", DATA),
     ("ftp://example.com/a.png", "the scheme 'ftp' is not allowed; http, https and data are"),
@@ -84,7 +92,22 @@ REFUSED = [
     ("http://0.0.0.0/", "the host '0.0.0.0' is an inner address"),
     ("http://[::1]/a.png", "the host '::1' is an inner address"),
     ("http://[::ffff:127.0.0.1]/", "the host '::ffff:127.0.0.1' is an inner address"),
-    ("http://[fe80::1%25eth0]/", "the host 'fe80::1%25eth0' is an inner address"),
+    ("http://[fe80::1]/", "the host 'fe80::1' is an inner address"),
+    ("http://[fe80::1%25eth0]/", ESCAPED),
+    ("https://127%2e0.0.1/", ESCAPED),
+    ("https://example.com\\@127.0.0.1/", ESCAPED),
+    ("http://me%40home@example.com/", ESCAPED),
+    ("http://[2002:7f00:1::]/", "the host '2002:7f00:1::' is an inner address"),
+    ("http://[2002:a00:1::1]/", "the host '2002:a00:1::1' is an inner address"),
+    ("http://[64:ff9b:1::7f00:1]/", "the host '64:ff9b:1::7f00:1' is an inner address"),
+    ("http://[::ffff:0:7f00:1]/", "the host '::ffff:0:7f00:1' is an inner address"),
+    ("http://[fd00::1]/", "the host 'fd00::1' is an inner address"),
+    ("http://[ff0e::1]/", "the host 'ff0e::1' is an inner address"),
+    ("http://①②⑦.0.0.1/", "the host '①②⑦.0.0.1' is an inner address"),
+    ("http://\uff11\uff12\uff17.0.0.1/", "the host '\uff11\uff12\uff17.0.0.1' is an inner address"),
+    ("http://127\u30020\u30020\u30021/", "the host '127\u30020\u30020\u30021' is an inner address"),
+    ("http://ⓛocalhost/", "the host 'localhost' is an inner address"),
+    ("http://example.0x/", "the host 'example.0x' is an address in an unusual notation"),
     ("http://[::127.0.0.1]/", "the host '::127.0.0.1' is an inner address"),
     ("http://[64:ff9b::7f00:1]/", "the host '64:ff9b::7f00:1' is an inner address"),
     ("http://224.0.0.1/", "the host '224.0.0.1' is an inner address"),
@@ -92,6 +115,8 @@ REFUSED = [
     ("http://127.1/", "the host '127.1' is an address in an unusual notation"),
     ("http://0x7f.0.0.0x1/", "the host '0x7f.0.0.0x1' is an address in an unusual notation"),
     ("http://0177.0.0.1/", "the host '0177.0.0.1' is an address in an unusual notation"),
+    ("http://\u3002/", "the URL names no host"),
+    ("http://[fec0::1]/", "the host 'fec0::1' is an inner address"),
     ("http://me:secret@192.168.0.1/", "the host '192.168.0.1' is an inner address"),
 ]
 """Images that are refused, and the flaw each is refused for."""
@@ -121,3 +146,20 @@ def test_an_image_that_is_no_text_is_refused() -> None:
         image_part(b"\x89PNG", "auto", "images[0]")
 
     assert str(caught.value) == "images[0] is a bytes; an image is a URL or base64 text"
+    assert caught.value.path == "images[0]"
+
+
+@pytest.mark.parametrize("detail", [None, "low", "high", "auto"])
+def test_a_detail_is_one_of_three_words_or_none(detail: object) -> None:
+    """It is sent as the record holds it."""
+    assert image_part(PNG, detail, "images[0]")["image_url"]["detail"] == detail
+
+
+@pytest.mark.parametrize("detail", ["medium", "", "LOW", 7, ["low"], {}])
+def test_another_detail_is_refused(detail: object) -> None:
+    """The field of the record is named, and not the image."""
+    with pytest.raises(TurnCompileError) as caught:
+        image_part(PNG, detail, "images[0]")
+
+    assert str(caught.value) == f"`image_detail` is {detail!r}; it must be one of (None, 'low', 'high', 'auto')"
+    assert caught.value.path == "image_detail"

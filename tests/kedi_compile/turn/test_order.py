@@ -5,8 +5,8 @@ from uuid import UUID
 import pytest
 
 from kedi_compile import TurnCompileError
-from kedi_compile.turn.order import in_order
-from kedi_compile.turn.project import AssistantView, InstructionView, View
+from kedi_compile.turn.order import arrange
+from kedi_compile.turn.views import AssistantView, InstructionView, View
 
 ASK, MORE = InstructionView(UUID(int=1), "Ask."), InstructionView(UUID(int=2), "More.")
 YES, NO = AssistantView(UUID(int=3), "Yes."), AssistantView(UUID(int=4), "No.")
@@ -16,7 +16,7 @@ NOTHING = AssistantView(UUID(int=5), "")
 def refusal(history: list[View], *, has_system: bool) -> TurnCompileError:
     """Return the error a history is refused with."""
     with pytest.raises(TurnCompileError) as caught:
-        in_order(history, has_system=has_system)
+        arrange(history, has_system=has_system)
     return caught.value
 
 
@@ -25,7 +25,7 @@ def test_answers_in_a_row_become_one(has_system: bool) -> None:
     """Their texts are joined by an empty line, also at the end; the first one's record stands for all."""
     history: list[View] = [ASK, YES, NO, MORE, NO, NOTHING, YES]
 
-    assert in_order(history, has_system=has_system) == [
+    assert arrange(history, has_system=has_system) == [
         ASK,
         AssistantView(YES.record_id, "Yes.\n\nNo."),
         MORE,
@@ -35,12 +35,12 @@ def test_answers_in_a_row_become_one(has_system: bool) -> None:
 
 def test_a_single_answer_stays_as_it_is() -> None:
     """Nothing is joined where there is nothing to join."""
-    assert in_order([ASK, YES, MORE, NO], has_system=True) == [ASK, YES, MORE, NO]
+    assert arrange([ASK, YES, MORE, NO], has_system=True) == [ASK, YES, MORE, NO]
 
 
 def test_an_empty_history_is_in_order() -> None:
     """With a system or without, the current instruction may be the first."""
-    assert in_order([], has_system=True) == in_order([], has_system=False) == []
+    assert arrange([], has_system=True) == arrange([], has_system=False) == []
 
 
 @pytest.mark.parametrize("has_system", [True, False])
@@ -54,12 +54,12 @@ def test_two_instructions_in_a_row_are_refused(has_system: bool) -> None:
 
 def test_an_empty_answer_stands_between_two_instructions() -> None:
     """An answer without text is an answer."""
-    assert in_order([ASK, NOTHING, MORE], has_system=True) == [ASK, NOTHING, MORE]
+    assert arrange([ASK, NOTHING, MORE], has_system=True) == [ASK, NOTHING, MORE]
 
 
 def test_the_last_instruction_may_stand_before_the_current_one() -> None:
     """The rule speaks of the history; what follows it is not looked at."""
-    assert in_order([ASK, YES, MORE], has_system=True)[-1] == MORE
+    assert arrange([ASK, YES, MORE], has_system=True)[-1] == MORE
 
 
 def test_with_a_system_the_history_begins_with_an_instruction() -> None:
@@ -72,7 +72,7 @@ def test_with_a_system_the_history_begins_with_an_instruction() -> None:
 
 def test_without_a_system_the_history_may_begin_with_an_answer() -> None:
     """There is no policy to place."""
-    assert in_order([YES, NO, ASK], has_system=False)[1:] == [ASK]
+    assert arrange([YES, NO, ASK], has_system=False)[1:] == [ASK]
 
 
 def test_instructions_in_a_row_are_reported_before_a_wrong_beginning() -> None:

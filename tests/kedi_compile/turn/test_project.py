@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from kedi_compile import TurnCompileError, TurnRequest, UnknownRecordError
+from kedi_compile import TurnCompileError, UnknownRecordError
 from kedi_compile.message import MessageRole
 from kedi_compile.turn import (
     ActionRequest,
@@ -14,12 +14,14 @@ from kedi_compile.turn import (
     ActionResponse,
     ActionResponseContent,
     AssistantResponse,
+    AssistantResponseContent,
     Instruction,
     InstructionContent,
     Message,
     System,
 )
-from kedi_compile.turn.project import AssistantView, InstructionView, View, project
+from kedi_compile.turn.project import project
+from kedi_compile.turn.views import AssistantView, InstructionView, View
 
 NOW = Instruction.create("Now.", id=UUID(int=100))
 ASK = Instruction.create("Ask.", id=UUID(int=1))
@@ -38,8 +40,8 @@ def shown(output: Any, function: str = "look") -> dict[str, Any]:
 
 
 def views(records: Sequence[Message], current: Instruction = NOW) -> tuple[list[View], InstructionView]:
-    """Return the views of a history and of a current instruction without options."""
-    return project(records, TurnRequest(current))
+    """Return the views of a history and of a current instruction."""
+    return project(records, current)
 
 
 def contexts(records: Sequence[Message], current: Instruction = NOW) -> list[tuple[Any, ...]]:
@@ -118,6 +120,23 @@ def test_equal_results_of_one_fold_are_shown_once() -> None:
     assert [repr(item["output"]) for item in contexts(records)[0]] == ["1", "'1'", "True", "1.0", "1"]
 
 
+def test_a_folded_result_knows_its_record() -> None:
+    """The ids stand for the last items of the context, and a result that is dropped has none."""
+    first, twin, second = result(1), result(1), result(2)
+    now = Instruction.create("Now.", prompt_context=["fact"])
+    history, current = views([first, twin, second, ASK, YES, twin], now)
+
+    assert isinstance(history[0], InstructionView)
+    assert history[0].result_ids == (first.id, second.id)
+    assert current.prompt_context == ("fact", shown(1))
+    assert current.result_ids == (twin.id,)
+
+
+def test_without_results_no_record_is_named() -> None:
+    """What the instruction holds itself comes from no other record."""
+    assert views([], Instruction.create("Now.", prompt_context=["fact"]))[1].result_ids == ()
+
+
 def test_equal_results_of_two_folds_are_shown_in_both() -> None:
     """Asking twice and finding the same is told twice, to two instructions."""
     assert contexts([result(1), ASK, YES, result(1)]) == [(shown(1),), (shown(1),)]
@@ -163,17 +182,16 @@ def test_a_derived_record_is_what_it_derives_from() -> None:
 
 
 def test_the_options_of_the_call_are_the_current_instructions_alone() -> None:
-    """Tools and format come from the request and never reach an instruction of the history."""
-    tool = {"name": "look"}
-    history, current = project([ASK, YES], TurnRequest(NOW, tool_schemas=(tool,), response_format={"a": 1}))
+    """Projecting knows no request, so no view has a section of the call; the compiler gives it to the current one."""
+    history, current = views([ASK, YES])
 
-    assert history[0] == InstructionView(ASK.id, "Ask.")
-    assert (current.tool_schemas, current.response_format) == ((tool,), {"a": 1})
+    assert [dict(view.call_sections) for view in [*history, current] if isinstance(view, InstructionView)] == [{}, {}]
 
 
 def test_an_answer_that_is_no_text_is_refused() -> None:
     """The record to blame is named."""
-    record = AssistantResponse.create(7, id=UUID(int=5))  # type: ignore[arg-type]  # the point of the test
+    content = AssistantResponseContent(7)  # type: ignore[arg-type]  # the point of the test
+    record = AssistantResponse(content=content, id=UUID(int=5))
 
     with pytest.raises(TurnCompileError) as caught:
         views([record])
@@ -181,18 +199,6 @@ def test_an_answer_that_is_no_text_is_refused() -> None:
         "Record 00000000-0000-0000-0000-000000000005: `assistant_response` is a int; it must be text"
     )
     assert (caught.value.record_ids, caught.value.path) == ((record.id,), "assistant_response")
-
-
-@pytest.mark.parametrize("field", ["prompt_context", "images"])
-def test_a_list_that_is_none_is_refused(field: str) -> None:
-    """A text in the place of a list is not taken apart into its characters."""
-    content = InstructionContent("Ask.")
-    setattr(content, field, "abc")
-
-    with pytest.raises(TurnCompileError) as caught:
-        views([], Instruction(content=content))
-    assert str(caught.value).endswith(f": `{field}` is a str; it must be a list")
-    assert caught.value.path == field
 
 
 def test_projecting_leaves_the_records_alone() -> None:

@@ -111,7 +111,9 @@ def test_a_content_of_another_kind_is_refused() -> None:
     with pytest.raises(TurnCompileError) as caught:
         Instruction(content=AssistantResponseContent("Yes."))  # type: ignore[arg-type]  # the point of the test
 
-    assert str(caught.value) == ("Instruction needs a content of type InstructionContent, not AssistantResponseContent")
+    assert str(caught.value) == (
+        "The content of a Instruction has a class of its own, not a kedi_compile.turn.contents.AssistantResponseContent"
+    )
 
 
 def test_an_id_that_is_no_uuid_is_refused() -> None:
@@ -119,7 +121,45 @@ def test_an_id_that_is_no_uuid_is_refused() -> None:
     with pytest.raises(TurnCompileError) as caught:
         Message(id="first")  # type: ignore[arg-type]  # the point of the test
 
-    assert str(caught.value) == "Message needs a UUID as its id, not 'first'"
+    assert str(caught.value) == "The id of a Message is a UUID, not a str"
+
+
+@pytest.mark.parametrize(
+    ("field", "message"),
+    [
+        ({"metadata": None}, "The metadata of a Message are a dict, not a NoneType"),
+        ({"metadata": [("run", 1)]}, "The metadata of a Message are a dict, not a list"),
+        ({"created_at": "noon"}, "The time of a Message is a datetime, not a str"),
+        ({"created_at": NOON.date()}, "The time of a Message is a datetime, not a datetime.date"),
+        (
+            {"created_at": NOON.replace(tzinfo=None)},
+            "The time of a Message has a time zone; 2026-01-02 12:00:00 has none",
+        ),
+    ],
+)
+def test_a_field_of_another_type_is_refused(field: dict[str, Any], message: str) -> None:
+    """A record that could not be written or compared later is not built."""
+    with pytest.raises(TurnCompileError) as caught:
+        Message(**field)
+
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("text", [None, 7, {"answer": "Yes."}, ["Yes."]])
+def test_an_answer_is_text(text: Any) -> None:
+    """An object that a framework parsed is not shown by its looks."""
+    with pytest.raises(TurnCompileError) as caught:
+        AssistantResponse.create(text)
+
+    assert str(caught.value) == f"`assistant_response` is a {type(text).__name__}; it must be text"
+    assert caught.value.path == "assistant_response"
+
+
+@pytest.mark.parametrize("request_", [Instruction.create("Ask."), None])
+def test_a_response_answers_a_call(request_: Any) -> None:
+    """Nothing else has a function and arguments to take along."""
+    with pytest.raises(TurnCompileError, match=r"^A response answers an ActionRequest, not a "):
+        ActionResponse.answering(request_)
 
 
 @pytest.mark.parametrize("data", [{}, {"kind": "Note"}])
@@ -129,8 +169,8 @@ def test_an_unknown_kind_is_refused(data: dict[str, Any]) -> None:
         record_from_dict(data)
 
     assert str(caught.value) == (
-        f"{data.get('kind')!r} is no kind of record; it must be one of ['ActionRequest', 'ActionResponse', "
-        "'AssistantResponse', 'Instruction', 'Message', 'System']"
+        f"{data.get('kind')!r} is no kind of record; under the key 'kind' stands one of "
+        "['ActionRequest', 'ActionResponse', 'AssistantResponse', 'Instruction', 'Message', 'System']"
     )
 
 
@@ -162,11 +202,15 @@ def test_a_time_without_zone_is_in_utc() -> None:
     ("data", "message"),
     [
         ({"kind": "Message", "created_at": 1e30}, "`created_at` is 1e+30"),
-        ({"kind": "Instruction", "content": "text"}, "The content of a serialised Instruction is a str, not a mapping"),
+        ({"kind": "Instruction", "content": "text"}, "A serialised InstructionContent is a mapping, not a str"),
         ({"kind": []}, "[] is no kind of record"),
+        ({"kind": "Message", "id": "first"}, "'first' is no record id; it must be a UUID or its text"),
+        ({"kind": "Message", "metadata": None}, "The metadata of a Message are a dict, not a NoneType"),
+        ([("kind", "Message")], "A serialised record is a mapping, not a list"),
+        ("Message", "A serialised record is a mapping, not a str"),
     ],
 )
-def test_malformed_data_is_refused(data: dict[str, Any], message: str) -> None:
+def test_malformed_data_is_refused(data: Any, message: str) -> None:
     """What was written by somebody else is named."""
     with pytest.raises(TurnCompileError) as caught:
         record_from_dict(data)

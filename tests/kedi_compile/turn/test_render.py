@@ -4,13 +4,11 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from pydantic import BaseModel
 
 from kedi_compile import CompiledMessage, TurnCompileError
 from kedi_compile.message import MessageRole
-from kedi_compile.turn import Instruction, Message
-from kedi_compile.turn.project import AssistantView, InstructionView
-from kedi_compile.turn.render import render, render_record
+from kedi_compile.turn.render import render
+from kedi_compile.turn.views import AssistantView, InstructionView
 
 ID = UUID(int=1)
 PNG = "data:image/png;base64,AA=="
@@ -38,8 +36,10 @@ def test_all_sections_of_an_instruction() -> None:
         guidance="Be brief.\n\nBe kind.",
         instruction="Ask: now?",
         prompt_context=("fact", {"function": "look", "arguments": {"at": "it"}, "output": ["a", None, 1.5]}),
-        tool_schemas=({"type": "function", "function": {"name": "look", "parameters": {"properties": {}}}},),
-        response_format={"answer": "yes"},
+        call_sections={
+            "Tools": [{"type": "function", "function": {"name": "look"}}],
+            "ResponseFormat": 'Like this:\n```json\n{"answer":"yes"}\n```',
+        },
     )
 
     assert rendered == (
@@ -61,45 +61,32 @@ def test_all_sections_of_an_instruction() -> None:
         "  function:\n"
         "    name: look\n"
         "ResponseFormat: |-\n"
-        "  Answer with JSON only, in one fenced block, shaped like this example:\n"
+        "  Like this:\n"
         "  ```json\n"
         '  {"answer":"yes"}\n'
-        "  ```\n"
-        "  Escape quotes and control characters inside strings."
+        "  ```"
     )
 
 
-class Answer(BaseModel):
-    """How a city feels."""
+def test_the_sections_stand_in_a_fixed_order() -> None:
+    """Guidance comes first and the sections of the call last, in the order they were given in."""
+    rendered = content(
+        call_sections={"Tools": [1], "ResponseSchema": {"a": 1}, "ResponseFormat": "JSON."},
+        prompt_context=("fact",),
+        guidance="Guide.",
+        instruction="Ask.",
+    )
 
-    city: str
-    note: str | None = None
-
-
-def test_a_model_is_shown_by_schema_and_format() -> None:
-    """The schema comes before the example and loses its empty parts, as every section does."""
-    assert content(instruction="Ask.", response_format=Answer) == (
+    assert rendered == (
+        "Guidance: Guide.\n"
         "Instruction: Ask.\n"
+        "Context:\n"
+        "- fact\n"
+        "Tools:\n"
+        "- 1\n"
         "ResponseSchema:\n"
-        "  properties:\n"
-        "    city:\n"
-        "      title: City\n"
-        "      type: string\n"
-        "    note:\n"
-        "      anyOf:\n"
-        "      - type: string\n"
-        "      - type: 'null'\n"
-        "      title: Note\n"
-        "  required:\n"
-        "  - city\n"
-        "  title: AnswerRequest\n"
-        "  type: object\n"
-        "ResponseFormat: |-\n"
-        "  Answer with JSON only, in one fenced block, shaped like this example:\n"
-        "  ```json\n"
-        '  {"city":"text","note":"text"}\n'
-        "  ```\n"
-        "  Escape quotes and control characters inside strings."
+        "  a: 1\n"
+        "ResponseFormat: JSON."
     )
 
 
@@ -165,8 +152,23 @@ def test_an_empty_answer_is_left_out() -> None:
     [
         (
             InstructionView(ID, "Ask.", prompt_context=(1, {"output": {"when": int}})),
-            "The value at Context[1].output.when is <class 'int'>, which cannot be written; use plain data",
-            "Context[1].output.when",
+            "The value at prompt_context[1].output.when is <class 'int'>, which cannot be written; use plain data",
+            "prompt_context[1].output.when",
+        ),
+        (
+            InstructionView(ID, guidance={"a": int}),
+            "The value at guidance.a is <class 'int'>, which cannot be written; use plain data",
+            "guidance.a",
+        ),
+        (
+            InstructionView(ID, {"a": [10**4300]}),
+            "The value at instruction.a[0] has more than 4300 digits",
+            "instruction.a[0]",
+        ),
+        (
+            InstructionView(ID, "Look.", images=(PNG,), image_detail="medium"),
+            "`image_detail` is 'medium'; it must be one of (None, 'low', 'high', 'auto')",
+            "image_detail",
         ),
         (
             InstructionView(ID, "Look.", images=(PNG, "https:///b")),
@@ -197,16 +199,38 @@ def test_what_cannot_be_sent_is_refused_by_its_record(
     assert (caught.value.record_ids, caught.value.path) == ((ID,), path)
 
 
-class Note(Message):
-    """A record of a kind of its own."""
+def test_a_result_is_its_own_records_fault() -> None:
+    """A value in a folded result blames the result's record, with a path from its content."""
+    odd = {"function": "look", "arguments": {}, "output": {"when": int}}
+    view = InstructionView(
+        ID, "Ask.", prompt_context=("fact", {"output": 1}, odd), result_ids=(UUID(int=8), UUID(int=9))
+    )
+
+    with pytest.raises(TurnCompileError) as caught:
+        render([view])
+    assert str(caught.value) == (
+        "Record 00000000-0000-0000-0000-000000000009: The value at output.when is <class 'int'>, which cannot be "
+        "written; use plain data"
+    )
+    assert (caught.value.record_ids, caught.value.path) == ((UUID(int=9),), "output.when")
 
 
-def test_a_record_alone_is_its_literal_text() -> None:
-    """Nothing is folded in; a record of an unknown kind shows what it holds."""
-    looking = Instruction.create("Look.", guidance={"a": 1}, images=[PNG])
+def test_results_and_facts_make_one_context() -> None:
+    """What came from results stands behind the instruction's own, and what is empty is left out of both."""
+    view = InstructionView(ID, prompt_context=("fact", None, {"output": 1}, {"output": None}), result_ids=(ID, ID))
 
-    assert render_record(looking) == [
-        {"type": "text", "text": "Guidance:\n  a: 1\nInstruction: Look."},
-        {"type": "image_url", "image_url": {"url": PNG, "detail": "auto"}},
-    ]
-    assert render_record(Note(content={"to": "all"})) == {"to": "all"}
+    assert render([view])[0].content == "Context:\n- fact\n- output: 1"
+
+
+class Marked(str):
+    """A text that shows itself as another one."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "another text"
+
+
+def test_plain_content_is_read_exactly() -> None:
+    """What a class derived from `str` says of itself does not count."""
+    assert content(plain_content=Marked("Raw.")) == "Raw."

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+from collections import UserString
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from enum import Enum
@@ -23,8 +24,11 @@ from kedi_compile.errors import TurnCompileError
 
 T = TypeVar("T")
 
-LEAVES: frozenset[type] = frozenset({str, int, float, bool, bytes, type(None), dt.date, dt.datetime})
-"""The exact types that are written as they are."""
+LEAVES: frozenset[type] = frozenset({str, float, bool, bytes, type(None), dt.date, dt.datetime})
+"""The exact types that are written as they are; so is `int`, up to Python's own limit."""
+
+_MOST_DIGITS = 4300
+_TOO_LONG = 10**_MOST_DIGITS
 
 
 class Members(tuple[Any, ...]):
@@ -45,8 +49,12 @@ def plain(value: Any, root: str, *, prune: bool = True) -> Any:
     walk = _Walk(root, prune=prune)
     try:
         return walk.plain(value)
+    except TurnCompileError:
+        raise
     except RecursionError:
         walk.refuse("is nested too deeply to be written")
+    except Exception as exc:  # noqa: BLE001  # a value's own code may raise anything
+        walk.refuse(f"cannot be read ({type(exc).__name__}: {exc})")
 
 
 class _Walk:
@@ -58,11 +66,14 @@ class _Walk:
     def refuse(self, flaw: str) -> NoReturn:
         shown, deeper = self._path[:_DEEPEST], self._path[_DEEPEST:]
         path = "".join([*shown, *(["..."] if deeper else [])]).removeprefix(".")
-        raise TurnCompileError(f"The value at {path} {flaw}", path=path) from None
+        place = f" at {path}" if path else ""
+        raise TurnCompileError(f"The value{place} {flaw}", path=path) from None
 
     def plain(self, value: Any) -> Any:
         if type(value) in LEAVES:
             return value
+        if type(value) is int:
+            return value if abs(value) < _TOO_LONG else self.refuse(f"has more than {_MOST_DIGITS} digits")
         if (exact := _CONTAINERS.get(type(value))) is not None:
             return exact(self, value)
         for kind, convert in _CONVERSIONS:
@@ -93,7 +104,7 @@ class _Walk:
         for key, item in value.items():
             name = key if type(key) is str else self._key(key)
             found = self.at(f".{name}", item)
-            if self._prune and is_empty(found):
+            if self._prune and is_blank(found):
                 continue
             if name in made:
                 self.refuse(f"has two keys that are both written {name!r}")
@@ -114,11 +125,14 @@ class _Walk:
         return tuple(self.inside(value, self._items))
 
     def set(self, value: AbstractSet[Any]) -> Members:
-        return Members(sorted(map(_hashable, self.inside(value, self._items)), key=_place_in_set))
+        members = [_hashable(member) for member in self.inside(value, self._items)]
+        if len(set(members)) < len(members):
+            self.refuse("has two members that are written alike")
+        return Members(sorted(members, key=_place_in_set))
 
     def _items(self, values: Sequence[Any] | AbstractSet[Any]) -> list[Any]:
         found = [self.at(f"[{place}]", item) for place, item in enumerate(values)]
-        return [item for item in found if not is_empty(item)] if self._prune else found
+        return [item for item in found if not is_blank(item)] if self._prune else found
 
     def record(self, value: Any) -> dict[str, Any]:
         return self.mapping({field.name: getattr(value, field.name) for field in dataclasses.fields(value)})
@@ -149,9 +163,12 @@ _CONTAINERS: dict[type, Callable[[_Walk, Any], Any]] = {dict: _Walk.mapping, lis
 _CONVERSIONS: tuple[tuple[Any, Callable[[_Walk, Any], Any]], ...] = (
     (Enum, lambda walk, value: walk.plain(value.value)),
     (str, lambda _, value: str.__str__(value)),
-    (int, lambda _, value: int.__int__(value)),
+    (int, lambda walk, value: walk.plain(int.__int__(value))),
     (float, lambda _, value: float.__float__(value)),
     (bytes | bytearray, lambda _, value: bytes(value)),
+    (UserString, lambda _, value: str(value)),
+    (dt.datetime, lambda _, value: dt.datetime.fromisoformat(dt.datetime.isoformat(value))),
+    (dt.date, lambda _, value: dt.date.fromisoformat(dt.date.isoformat(value))),
     (PurePath, lambda _, value: str(value)),
     (BaseModel, _Walk.model),
     (Mapping, _Walk.mapping),
@@ -162,8 +179,8 @@ _CONVERSIONS: tuple[tuple[Any, Callable[[_Walk, Any], Any]], ...] = (
 """How a value that is no leaf becomes plain, by the first type it is an instance of."""
 
 
-def is_empty(value: Any) -> bool:
-    """Tell whether a plain value is None, blank text or an empty container."""
+def is_blank(value: Any) -> bool:
+    """Tell whether a plain value is None, text of blanks alone, or an empty container."""
     if isinstance(value, str):
         return not value or value.isspace()
     return value is None or (isinstance(value, dict | list | tuple) and not value)

@@ -6,23 +6,23 @@ token is hashable, so that a fold of many results takes linear time. Source: Tur
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Hashable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from kedi_compile.errors import TurnCompileError
-
-from .plain import plain
+from .contents import exact
+from .minimal_yaml.plain import plain
 
 
 def token_of(value: Any) -> Hashable:
     """Return a token that two values share only if they are equal.
 
-    A value that holds itself, or that has no plain form, counts as equal to itself alone.
+    A value that holds itself, that cannot be read, or that has no plain form counts as equal to itself alone.
     """
     try:
         return _token(value)
-    except RecursionError:
+    except Exception:  # noqa: BLE001  # a value's own code may raise anything; rendering it will say so
         return (type(value), id(value))
 
 
@@ -30,14 +30,7 @@ def _token(value: Any) -> Hashable:
     for kind, token in _TOKENS:
         if isinstance(value, kind):
             return token(value)
-    try:
-        return (type(value), _token(plain(value, type(value).__name__, prune=False)))
-    except TurnCompileError:
-        return (type(value), id(value))
-
-
-def _exact(value: Any) -> Hashable:
-    return (type(value), value)
+    return (type(value), _token(plain(value, type(value).__name__, prune=False)))
 
 
 def _items(value: Any) -> Hashable:
@@ -45,11 +38,13 @@ def _items(value: Any) -> Hashable:
 
 
 _TOKENS: tuple[tuple[Any, Callable[[Any], Hashable]], ...] = (
-    (str, str.__str__),
-    (bool | int | bytes | None, _exact),
-    (float, lambda value: (float, repr(value))),
+    (str, exact),
+    ((bool, bytes, type(None)), lambda value: (type(value), value)),
+    (int, lambda value: (type(value), int.__int__(value))),
+    (float, lambda value: (float, float.__repr__(value))),
+    (dt.date, lambda value: (type(value), value.isoformat())),
     (Mapping, lambda value: ("mapping", frozenset((_token(key), _token(item)) for key, item in value.items()))),
-    (list | tuple, _items),
+    ((list, tuple), _items),
     (AbstractSet, lambda value: ("set", frozenset(map(_token, value)))),
 )
 """What a value of a plain type is compared by, by the first type it is an instance of."""

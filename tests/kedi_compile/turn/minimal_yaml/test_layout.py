@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from kedi_compile.turn.layout import NeedsEmitter, write
-from kedi_compile.turn.plain import Members
+from kedi_compile.turn.minimal_yaml.layout import NeedsEmitter, write
+from kedi_compile.turn.minimal_yaml.plain import Members
 
 
 @pytest.mark.parametrize(
@@ -34,6 +34,25 @@ def test_mappings_and_lists_are_blocks(value: Any, text: str) -> None:
 def test_scalars_that_are_no_text(value: Any, text: str) -> None:
     """A float always has a point, so that it is read as one."""
     assert write({"a": value}) == f"a: {text}\n"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (dt.date(2026, 1, 2), "2026-01-02"),
+        (dt.date(1, 1, 1), "0001-01-01"),
+        (dt.datetime(2026, 1, 2), "2026-01-02 00:00:00"),  # noqa: DTZ001  # a time without zone is written too
+        (dt.datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=dt.UTC), "2026-01-02 03:04:05.000006+00:00"),
+        (
+            dt.datetime(2026, 1, 2, 3, 4, 5, tzinfo=dt.timezone(dt.timedelta(hours=-3, minutes=-30))),
+            "2026-01-02 03:04:05-03:30",
+        ),
+    ],
+)
+def test_dates_and_times_need_no_quotes(value: Any, text: str) -> None:
+    """They are read back as what they are, with a blank between date and time."""
+    assert write({"a": value}) == f"a: {text}\n"
+    assert write([value]) == f"- {text}\n"
 
 
 @pytest.mark.parametrize(
@@ -78,7 +97,7 @@ def test_keys_are_texts_of_one_line(key: str, text: str) -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        *({}, [], "text", 7, None, {"a": []}, {"a": {}}, {"a": dt.date(2026, 1, 2)}, {"a": b"x"}, {"a": Members((1,))}),
+        *({}, [], "text", 7, None, {"a": []}, {"a": {}}, {"a": b"x"}, {"a": Members((1,))}),
         *({1: "a"}, {None: 1}, {(1,): 2}, {"": 1}, {"a\nb": 1}, {"k" * 101: 1}, {"a": float("inf")}),
         *(
             {"a": float("nan")},
@@ -87,10 +106,11 @@ def test_keys_are_texts_of_one_line(key: str, text: str) -> None:
             {"a": "x\ny\x85"},
             {"a": "x\x85y"},
             {"deep": [{"a": b"x"}]},
+            {"a": dt.datetime(2026, 1, 2, tzinfo=dt.timezone(dt.timedelta(seconds=30)))},
         ),
     ],
 )
 def test_what_is_not_everyday_is_left_to_the_emitter(value: Any) -> None:
-    """Empty values, dates, bytes, sets, odd keys, and texts that end in empty lines are not written here."""
+    """Empty values, bytes, sets, odd keys and times, and texts that end in empty lines are not written here."""
     with pytest.raises(NeedsEmitter):
         write(value)

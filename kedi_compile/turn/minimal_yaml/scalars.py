@@ -13,6 +13,9 @@ import yaml
 
 BREAKS = "\n\x85\u2028\u2029"
 
+RESOLVERS = {first: list(found) for first, found in yaml.SafeDumper.yaml_implicit_resolvers.items()}
+"""Which texts are read as another type, by their first character: a copy, since any program may add to PyYAML's."""
+
 _BREAK = re.compile(f"[{BREAKS}]")
 _SPECIAL = re.compile("[^\n\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010fffe]")
 _BLANK_THEN_BREAK = re.compile(f" [{BREAKS}]")
@@ -59,8 +62,7 @@ def may_be_unquoted_in_flow(text: str) -> bool:
 
 def is_read_as_text(text: str) -> bool:
     """Tell whether a text without quotes is read back as text, and not as a number, a date or a word of YAML."""
-    resolvers = yaml.SafeDumper.yaml_implicit_resolvers
-    return not any(pattern.match(text) for _, pattern in resolvers.get(text[:1], ()))
+    return not any(pattern.match(text) for _, pattern in RESOLVERS.get(text[:1], ()))
 
 
 def literal_hints(text: str) -> str:

@@ -7,7 +7,6 @@ Turn specification, D2.
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
 from typing import Any
 
@@ -26,10 +25,13 @@ class _Dumper(yaml.SafeDumper):
     """PyYAML's safe dumper, with whole texts analysed and written at once.
 
     The layout is fixed: block style, indent 2, unlimited width, Unicode as it is. So a text is never split, and no
-    plain text ever holds a break.
+    plain text ever holds a break. Which words are read as another type is PyYAML's own table, whatever else a program
+    adds to it.
     """
 
-    def ignore_aliases(self, _data: Any) -> bool:
+    yaml_implicit_resolvers = scalars.RESOLVERS
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002  # PyYAML's signature
         return True
 
     def analyze_scalar(self, scalar: str) -> ScalarAnalysis:
@@ -91,29 +93,27 @@ _Dumper.add_representer(str, _represent_str)
 _Dumper.add_representer(Members, _represent_members)
 
 
-def minimal_yaml(value: Any, root: str = "value") -> str:
-    """Return a value as minimal YAML; every line ends in LF.
-
-    Text is taken for JSON and read first. `root` is the name of the place, for messages.
+def minimal_yaml(value: Any, root: str = "") -> str:
+    """Return a value as minimal YAML; every line ends in LF. `root` is the name of the place, for messages.
 
     Raises:
         TurnCompileError: a part of the value cannot be written; `path` is the way to it.
     """
-    pruned = plain(_read(value, root) if isinstance(value, str) else value, root)
+    return write(plain(value, root))
+
+
+def write(pruned: Any) -> str:
+    """Return what `plain` made of a value, as YAML.
+
+    Raises:
+        TurnCompileError: the emitter refuses the value.
+    """
     try:
         with suppress(layout.NeedsEmitter):
             return layout.write(pruned)
         return _dump(pruned)
     except (RecursionError, ValueError, yaml.YAMLError) as exc:
-        place = f" at {root}" if root else ""
-        raise TurnCompileError(f"A value{place} cannot be written ({exc})", path=root or None) from exc
-
-
-def _read(text: str, root: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as exc:
-        raise TurnCompileError(f"The text at {root} is no JSON ({exc})", path=root) from exc
+        raise TurnCompileError(f"A value cannot be written ({exc})") from exc
 
 
 def _dump(pruned: Any) -> str:

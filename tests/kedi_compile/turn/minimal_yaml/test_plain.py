@@ -2,7 +2,7 @@
 
 import datetime as dt
 import re
-from collections import OrderedDict, deque, namedtuple
+from collections import OrderedDict, UserDict, UserString, deque, namedtuple
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum, IntEnum, StrEnum
@@ -12,10 +12,10 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, model_serializer
 
 from kedi_compile import TurnCompileError
-from kedi_compile.turn.plain import LEAVES, Members, is_empty, plain
+from kedi_compile.turn.minimal_yaml.plain import LEAVES, Members, is_blank, plain
 
 NOON = dt.datetime(2026, 1, 2, 12, tzinfo=dt.UTC)
 
@@ -60,6 +60,17 @@ class Count(int):
         return 0
 
 
+class Moment(dt.datetime):
+    """A time of a class of its own."""
+
+    def isoformat(self, *_: Any) -> str:
+        return "noon"
+
+
+class Day(dt.date):
+    """A date of a class of its own."""
+
+
 class Row(list[int]):
     """A list of a class of its own."""
 
@@ -93,7 +104,7 @@ Pair = namedtuple("Pair", "a b")  # noqa: PYI024  # a tuple of a derived kind
 def test_plain_values_are_kept(value: Any) -> None:
     """What can be written is handed on as it is."""
     assert plain(value, "it") is value
-    assert type(value) in LEAVES
+    assert type(value) in {*LEAVES, int}
 
 
 CONVERTED: list[tuple[Any, Any]] = [
@@ -108,6 +119,9 @@ CONVERTED: list[tuple[Any, Any]] = [
     (UUID(int=1), "00000000-0000-0000-0000-000000000001"),
     (dt.timedelta(hours=1), "PT1H"),
     (dt.time(12, 30), "12:30:00"),
+    (Moment(2026, 1, 2, 12, tzinfo=dt.UTC), NOON),
+    (Day(2026, 1, 2), dt.date(2026, 1, 2)),
+    (UserString("a"), "a"),
     (Point(1, ("a",)), {"x": 1, "tags": ("a",)}),
     (Model(price=Decimal("1.5")), {"price": "1.5"}),
     (Aliased(cost=2), {"price": 2}),
@@ -281,12 +295,90 @@ def test_two_keys_that_are_written_alike_are_refused() -> None:
 
 
 @pytest.mark.parametrize(("value", "empty"), [(None, True), ("\u00a0", True), ([], True), ((), True), ({}, True)])
-def test_what_is_empty_is_told_of_plain_values(value: Any, empty: bool) -> None:
+def test_what_is_blank_is_told_of_plain_values(value: Any, empty: bool) -> None:
     """Blank is what Unicode calls white space."""
-    assert is_empty(value) is empty
+    assert is_blank(value) is empty
 
 
 @pytest.mark.parametrize("value", ["\u200b", 0, False, b"", [None]])
 def test_what_is_not_empty(value: Any) -> None:
     """A character without width is a character, and a list with an empty item is not looked into."""
-    assert not is_empty(value)
+    assert not is_blank(value)
+
+
+class Broken(UserDict[str, int]):
+    """A mapping whose own code fails."""
+
+    def items(self) -> Any:
+        raise ZeroDivisionError("of its own")
+
+
+class Endless:
+    """An iterator that cannot even be shown."""
+
+    def __iter__(self) -> "Endless":
+        return self
+
+    def __next__(self) -> int:
+        return 1
+
+    def __repr__(self) -> str:
+        raise ZeroDivisionError("of its own")
+
+
+class Secret(BaseModel):
+    """A model that fails to be written."""
+
+    price: int
+
+    @model_serializer
+    def refuse(self) -> Any:
+        raise LookupError("of its own")
+
+
+@pytest.mark.parametrize(
+    ("value", "flaw"),
+    [
+        (Broken(), "cannot be read (ZeroDivisionError: of its own)"),
+        (Endless(), "cannot be read (ZeroDivisionError: of its own)"),
+        (Secret(price=1), "is a Secret, which cannot be written ("),
+    ],
+    ids=["mapping", "iterator", "model"],
+)
+def test_what_a_values_own_code_raises_is_a_refusal(value: Any, flaw: str) -> None:
+    """Any exception is told with the way to the value."""
+    error = refusal({"a": [1, value]})
+
+    assert str(error).startswith(f"The value at Context.a[1] {flaw}")
+    assert error.path == "Context.a[1]"
+
+
+@pytest.mark.parametrize(
+    "value", [10**4300, -(10**4300), Count(10**4300), 10**5_000], ids=["first", "negative", "derived", "longer"]
+)
+def test_a_number_of_too_many_digits_is_refused(value: int) -> None:
+    """Python itself would refuse to write it, without saying where it stands."""
+    error = refusal({"a": [value]})
+
+    assert str(error) == "The value at Context.a[0] has more than 4300 digits"
+    assert error.path == "Context.a[0]"
+
+
+@pytest.mark.parametrize("value", [10**4300 - 1, 1 - 10**4300], ids=["above", "below"])
+def test_a_number_of_as_many_digits_as_python_writes_is_kept(value: int) -> None:
+    """The limit is Python's own."""
+    assert plain([value], "it") == [value]
+    assert len(str(abs(value))) == 4300
+
+
+@pytest.mark.parametrize(
+    "value",
+    [{Letter.A, "a"}, {(1, None), (1,)}, frozenset({UUID(int=1), str(UUID(int=1))})],
+    ids=["member", "part", "id"],
+)
+def test_two_members_that_are_written_alike_are_refused(value: Any) -> None:
+    """A set that would hold a member twice is no set."""
+    error = refusal({"a": value})
+
+    assert str(error) == "The value at Context.a has two members that are written alike"
+    assert error.path == "Context.a"

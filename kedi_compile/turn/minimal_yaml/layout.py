@@ -7,6 +7,7 @@ lines) is left to the emitter, the whole document with it. The tests hold both t
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable
 from functools import lru_cache
 from math import isfinite
@@ -84,22 +85,18 @@ def _short_key(key: str) -> str:
 
 
 def _scalar(value: Any, column: int) -> str:
-    kind = type(value)
-    if kind is str:
-        return _lines(value, column) if "\n" in value else _line(value, column)
-    if kind is int:
-        return str(value)
-    if kind is float and isfinite(value):
-        return _number(value)
-    if value is None or kind is bool:
-        return _WORDS[value]
+    if (scalar := _SCALARS.get(type(value))) is not None:
+        return scalar(value, column)
     raise NeedsEmitter
 
 
-_WORDS: dict[Any, str] = {None: "null", True: "true", False: "false"}
+def _text(text: str, column: int) -> str:
+    return _lines(text, column) if "\n" in text else _line(text, column)
 
 
 def _number(value: float) -> str:
+    if not isfinite(value):
+        raise NeedsEmitter
     text = repr(value)
     return text.replace("e", ".0e", 1) if "." not in text else text
 
@@ -124,3 +121,21 @@ def _lines(text: str, column: int) -> str:
         raise NeedsEmitter
     body = indented(text.removesuffix("\n"), column)
     return f"|{hints}\n{body}"
+
+
+def _time(text: str) -> str:
+    """A date or time as the emitter writes it, unless it would have to say which type the text is."""
+    if is_read_as_text(text):
+        raise NeedsEmitter
+    return text
+
+
+_SCALARS: dict[type, Callable[[Any, int], str]] = {
+    str: _text,
+    int: lambda value, _: str(value),
+    float: lambda value, _: _number(value),
+    dt.date: lambda value, _: _time(value.isoformat()),
+    dt.datetime: lambda value, _: _time(value.isoformat(" ")),
+    bool: lambda value, _: "true" if value else "false",
+    type(None): lambda *_: "null",
+}

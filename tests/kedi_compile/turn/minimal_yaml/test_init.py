@@ -1,13 +1,15 @@
 """Minimal YAML: the text of every kind of value, byte for byte."""
 
 import datetime as dt
+import subprocess
+import sys
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
 from kedi_compile import TurnCompileError
-from kedi_compile.turn.minimal_yaml import minimal_yaml
+from kedi_compile.turn.minimal_yaml import minimal_yaml, write
 
 
 @pytest.mark.parametrize(
@@ -85,32 +87,28 @@ def test_a_long_text_is_not_wrapped() -> None:
     assert minimal_yaml({"a": text, "b": b""}).startswith(f"a: {text}\n")
 
 
-def test_text_alone_is_read_as_json() -> None:
-    """A bare text is data that was serialised before."""
-    assert minimal_yaml('{"a": [1, null], "b": "é"}') == "a:\n- 1\nb: é\n"
-    assert minimal_yaml('"text"') == "text\n...\n"
-
-
-def test_text_alone_that_is_no_json_is_refused() -> None:
-    """The place is named, and what JSON makes of it."""
-    with pytest.raises(TurnCompileError) as caught:
-        minimal_yaml("text", "Guidance")
-
-    assert str(caught.value) == "The text at Guidance is no JSON (Expecting value: line 1 column 1 (char 0))"
-    assert caught.value.path == "Guidance"
-
-
-def test_text_that_nests_too_deeply_is_refused() -> None:
-    """JSON of a hundred thousand brackets is an error like any other."""
-    with pytest.raises(TurnCompileError, match="The text at Guidance is no JSON"):
-        minimal_yaml("[" * 100_000, "Guidance")
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ('{"a": [1, null]}', "'{\"a\": [1, null]}'\n"),
+        ("[1, 2]", "'[1, 2]'\n"),
+        ('"text"', "'\"text\"'\n"),
+        ("text", "text\n...\n"),
+        ("7", "'7'\n"),
+        ("[" * 5_000, f"'{'[' * 5_000}'\n"),
+    ],
+    ids=["mapping", "list", "quoted", "word", "number", "brackets"],
+)
+def test_text_alone_is_text(value: str, text: str) -> None:
+    """Text that looks like JSON is not read, however deep its brackets go."""
+    assert minimal_yaml(value) == text
 
 
 @pytest.mark.parametrize(
     ("value", "message"),
     [
         ({"a": [1, int]}, "The value at it.a[1] is <class 'int'>, which cannot be written; use plain data"),
-        ({"a": 10**5_000}, "A value at it cannot be written (Exceeds the limit (4300 digits) for integer"),
+        ({"a": 10**5_000}, "The value at it.a has more than 4300 digits"),
     ],
 )
 def test_a_value_that_cannot_be_written_is_refused(value: Any, message: str) -> None:
@@ -142,3 +140,61 @@ def test_writing_leaves_the_value_alone() -> None:
     minimal_yaml(value)
 
     assert value == {"a": [None, {"b": ""}], "c": {1}}
+
+
+def test_the_place_of_a_value_need_not_be_named() -> None:
+    """The way begins inside the value then."""
+    with pytest.raises(TurnCompileError) as caught:
+        minimal_yaml({"output": {"when": int}})
+
+    assert caught.value.path == "output.when"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [({"a": ["x", None]}, "a:\n- x\n- null\n"), ({"a": {}}, "a: {}\n"), ({}, "{}\n"), (7, "7\n...\n")],
+)
+def test_a_plain_value_is_written_as_it_is(value: Any, text: str) -> None:
+    """What was made plain before is not pruned again."""
+    assert write(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (object(), "A value cannot be written (('cannot represent an object', <object object at "),
+        ({"a": 10**5_000}, "A value cannot be written (Exceeds the limit (4300 digits) for integer"),
+        ([int], "A value cannot be written (('cannot represent an object', <class 'int'>))"),
+    ],
+    ids=["object", "number", "class"],
+)
+def test_what_the_emitter_refuses_is_refused(value: Any, message: str) -> None:
+    """A value that was never made plain is an error like any other."""
+    with pytest.raises(TurnCompileError) as caught:
+        write(value)
+
+    assert str(caught.value).startswith(message)
+
+
+PROGRAM = """
+import re
+import yaml
+from kedi_compile.turn.minimal_yaml import minimal_yaml
+
+for table in (yaml.resolver.Resolver, yaml.SafeDumper):
+    table.add_implicit_resolver("!number", re.compile("^(seven|yellow)$"), ["s", "y"])
+print(yaml.safe_dump(["seven", "yellow"]), end="")
+print(minimal_yaml(["seven", "yellow"]), end="")
+print(minimal_yaml(["seven", "yellow", b"a"]), end="")
+"""
+
+
+def test_a_resolver_of_another_program_changes_nothing() -> None:
+    """A text that PyYAML is taught to read as something else is written as before, on both ways to write it."""
+    printed = subprocess.check_output([sys.executable, "-c", PROGRAM], text=True)
+
+    assert printed == (
+        "- 'seven'\n- 'yellow'\n"  # PyYAML's own
+        "- seven\n- yellow\n"
+        "- seven\n- yellow\n- !!binary |\n  YQ==\n"
+    )

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, Field, RootModel, TypeAdapter
 
-from kedi_compile.turn.example import example_of
+from kedi_compile.turn.schema_example import example_of
 
 
 class Mood(Enum):

@@ -6,7 +6,7 @@ import random
 import pytest
 import yaml
 
-from kedi_compile.turn.scalars import (
+from kedi_compile.turn.minimal_yaml.scalars import (
     BREAKS,
     double_quoted,
     has_break,

@@ -1,0 +1,34 @@
+"""Refusing: a value of another type, and naming the record that a refusal is about.
+
+The place that finds a fault says what and where inside the record; the step that knows the record adds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from uuid import UUID
+
+from kedi_compile.errors import TurnCompileError
+
+
+@contextmanager
+def blaming(record_id: UUID) -> Generator[None]:
+    """Name the record in a `TurnCompileError` raised inside that names none yet; its class and path stay."""
+    try:
+        yield
+    except TurnCompileError as exc:
+        if exc.record_ids:
+            raise
+        raise type(exc)(f"Record {record_id}: {exc}", record_ids=[record_id], path=exc.path) from exc
+
+
+def refuse_other(value: object, kinds: type | tuple[type, ...], right: str, path: str | None = None) -> None:
+    """Refuse a value that is of none of the kinds, with a sentence of what would be right.
+
+    Raises:
+        TurnCompileError: it is of none of them.
+    """
+    if not isinstance(value, kinds):
+        found = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
+        raise TurnCompileError(f"{right}, not a {found}", path=path)
