@@ -21,7 +21,7 @@ from langchain_core.messages import (
 )
 
 from kedi_compile import EntryKind, HistoryOrigin, ProtectedReason
-from kedi_compile.dialect import MessageFacts, Role
+from kedi_compile.dialect import GUIDANCE_MARK, MessageFacts, Role
 from kedi_langchain.blocks import (
     EXTRA_FIELDS,
     METADATA_FIELDS,
@@ -37,6 +37,7 @@ from kedi_langchain.blocks import (
     is_bound,
 )
 
+_GUIDANCE: Final[Reasons] = frozenset({ProtectedReason.GUIDANCE})
 _SYSTEM: Final[Reasons] = frozenset({ProtectedReason.SYSTEM})
 _KINDS: Final[dict[Role, EntryKind]] = {
     "system": EntryKind.SYSTEM,
@@ -164,6 +165,8 @@ def _legacy_id(name: Any) -> str:
 def _own_reasons(message: BaseMessage, role: Role) -> Reasons:
     if role == "system":
         return _SYSTEM
+    if GUIDANCE_MARK in message.response_metadata:
+        return _GUIDANCE
     if role == "tool":
         return PROVIDER if message.additional_kwargs.get("type") == "computer_call_output" else NOTHING
     if type(message) in _ROLES or not isinstance(message, ChatMessage):

@@ -9,14 +9,18 @@ if find_spec("lionagi") is None:  # pragma: no cover  # the wheel check installs
     msg = "kedi_lionagi needs LionAGI; install it with: pip install 'kedi-compile[lionagi]'"
     raise ImportError(msg)
 
-from kedi_lionagi.branch import to_branch, to_instruction
-from kedi_lionagi.execution import chat, communicate, run
+from kedi_lionagi.branch import RestoredSystem, to_branch, to_instruction
+from kedi_lionagi.execution import chat, communicate, compiled_turn, run
 from kedi_lionagi.legacy import prepare_messages_for_chat
 from kedi_lionagi.request import turn_request
+from kedi_lionagi.sessions import Session
 
 __all__ = [
+    "RestoredSystem",
+    "Session",
     "chat",
     "communicate",
+    "compiled_turn",
     "prepare_messages_for_chat",
     "run",
     "to_branch",

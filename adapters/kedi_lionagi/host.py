@@ -1,64 +1,79 @@
-"""The names this adapter takes from LionAGI, all of them public; the one file that imports it, at its first use.
+"""What this adapter makes with LionAGI's own classes; the one file that imports it, at its first use.
 
-LionAGI brings a database toolkit and a tokenizer along, which a program that only compiles must not load.
+LionAGI brings a database toolkit and a tokenizer along, which a program that only compiles must not load. Everything
+else is reached through the public attributes of the objects that a caller hands over.
 """
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
+from kedi_compile import TurnCompileError
 from kedi_compile.turn import (
     ActionRequest,
-    ActionRequestContent,
     ActionResponse,
-    ActionResponseContent,
     AssistantResponse,
-    AssistantResponseContent,
     Instruction,
-    InstructionContent,
     Message,
-    MessageContent,
     System,
-    SystemContent,
 )
-
-Kind = tuple[type[Any], type[Message], type[MessageContent]]
 
 
 @cache
-def kinds() -> tuple[Kind, ...]:
-    """Return each conversational class of LionAGI with the record and the content it becomes."""
+def kinds() -> tuple[tuple[type[Any], type[Message]], ...]:
+    """Return each conversational class of LionAGI with the record it becomes."""
     from lionagi.protocols import messages as lion
 
     return (
-        (lion.System, System, SystemContent),
-        (lion.Instruction, Instruction, InstructionContent),
-        (lion.AssistantResponse, AssistantResponse, AssistantResponseContent),
-        (lion.ActionRequest, ActionRequest, ActionRequestContent),
-        (lion.ActionResponse, ActionResponse, ActionResponseContent),
+        (lion.System, System),
+        (lion.Instruction, Instruction),
+        (lion.AssistantResponse, AssistantResponse),
+        (lion.ActionRequest, ActionRequest),
+        (lion.ActionResponse, ActionResponse),
     )
 
 
 def is_instruction(value: object) -> bool:
     """Tell whether a value is an instruction of LionAGI."""
-    return isinstance(value, kinds()[1][0])
+    from lionagi.protocols.messages import Instruction as LionInstruction
+
+    return isinstance(value, LionInstruction)
+
+
+def refuse_strangers(branch: object, param: object) -> None:
+    """Refuse what is no branch and what are no parameters of LionAGI.
+
+    Raises:
+        TurnCompileError: one of the two is something else.
+    """
+    from lionagi import Branch
+    from lionagi.operations.types import ChatParam
+
+    for name, value, kind in (("branch", branch, Branch), ("param", param, ChatParam)):
+        if not isinstance(value, kind):
+            found = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
+            raise TurnCompileError(f"`{name}` is a {found}; it must be LionAGI's {kind.__name__}", path=name)
 
 
 def instruction_of(record: Instruction) -> Any:
     """Return a record as an instruction of LionAGI with the same identity."""
     from lionagi.protocols.messages import Instruction as LionInstruction
 
+    content = {name: value for name, value in record.content.to_dict().items() if value is not None and value != []}
     fields = {
         "id": record.id,
         "created_at": record.created_at.timestamp(),
-        "content": {name: value for name, value in record.content.to_dict().items() if value},  # absent is unset there
+        "content": content,
         "sender": record.sender,
         "recipient": record.recipient,
         "metadata": dict(record.metadata),
     }
-    return LionInstruction.model_validate(fields)
+    made = LionInstruction.model_validate(fields)
+    for name, value in content.items():
+        if not value:  # LionAGI reads 0 and False as absent
+            setattr(made.content, name, value)
+    return made
 
 
 def answer_of(response: object, branch: Any) -> Any:
@@ -76,8 +91,3 @@ def answer_with(text: str, thinking: str, branch: Any) -> Any:
     if thinking:
         answer.metadata["thinking"] = thinking
     return answer
-
-
-def moment(seconds: float) -> datetime:
-    """Return LionAGI's `created_at` as a time in UTC."""
-    return datetime.fromtimestamp(seconds, UTC)

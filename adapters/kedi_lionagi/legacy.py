@@ -10,19 +10,19 @@ import warnings
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from kedi_compile import TurnCompileError, TurnRequest, compile_chat_request
-from kedi_compile.turn import Branch, Message, System, provider_messages
-from kedi_compile.turn.branch import ids_of
-from kedi_lionagi.branch import record_of, to_instruction
+from kedi_compile import TurnCompileError, TurnRequest, compile_chat_request, provider_messages
+from kedi_compile.turn import Branch
+from kedi_compile.turn.ids import ids_of
+from kedi_lionagi.branch import leading_system, record_of, to_instruction
 
 if TYPE_CHECKING:  # importing LionAGI takes as long as all the rest
-    import lionagi
+    from lionagi.protocols.messages import Instruction as LionInstruction
 
 
 def prepare_messages_for_chat(  # noqa: PLR0917  # LionAGI's signature
     messages: Iterable[Any],
     progression: Iterable[Any] | None = None,
-    new_instruction: lionagi.Instruction | None = None,
+    new_instruction: LionInstruction | None = None,
     to_chat: bool = True,  # noqa: FBT001, FBT002
     system_prefix: str | None = None,
     aggregate_actions: bool = False,  # noqa: FBT001, FBT002
@@ -42,27 +42,18 @@ def prepare_messages_for_chat(  # noqa: PLR0917  # LionAGI's signature
         DeprecationWarning,
         stacklevel=2,
     )
+    if new_instruction is None:
+        raise TurnCompileError("Pass `new_instruction`: a turn has one", path="new_instruction")
     options = {
         "to_chat=False": not to_chat,
         "system_prefix": system_prefix,
         "aggregate_actions": aggregate_actions,
         "round_notifications": round_notifications,
         "scratchpad": scratchpad,
-        "new_instruction=None": new_instruction is None,
     }
     if given := [name for name, value in options.items() if value]:
-        raise TurnCompileError(
-            f"Not supported by the compiler: {', '.join(given)}; it gives a history one meaning only"
-        )
-    return _compiled(list(messages), progression, new_instruction)
-
-
-def _compiled(messages: list[Any], progression: Iterable[Any] | None, instruction: Any) -> list[dict[str, Any]]:
+        raise TurnCompileError(f"Leave out {', '.join(given)}: the compiler gives a history one meaning only")
     records = [record_of(message) for message in messages]
     order = ids_of(progression or [record.id for record in records])
-    branch = Branch(_leading_system(records, order[:1]), records, order)
-    return provider_messages(compile_chat_request(branch, TurnRequest(to_instruction(instruction))))
-
-
-def _leading_system(records: Iterable[Message], first: list[Any]) -> System | None:
-    return next((record for record in records if record.id in first and isinstance(record, System)), None)
+    branch = Branch(leading_system(records, order), records, order)
+    return provider_messages(compile_chat_request(branch, TurnRequest(to_instruction(new_instruction))))

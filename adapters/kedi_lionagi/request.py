@@ -12,36 +12,42 @@ from typing import TYPE_CHECKING, Any
 
 from kedi_compile import ContextBlock, TurnRequest
 from kedi_compile.turn import Instruction
+from kedi_compile.turn.ids import ids_of
 from kedi_lionagi.branch import to_instruction
-from kedi_lionagi.host import is_instruction
+from kedi_lionagi.host import is_instruction, refuse_strangers
 
 if TYPE_CHECKING:  # importing LionAGI takes as long as all the rest
-    import lionagi
+    from lionagi import Branch as LionBranch
     from lionagi.operations.types import ChatParam
 
 
 def turn_request(
-    branch: lionagi.Branch, instruction: Any, param: ChatParam, *, context_blocks: Iterable[ContextBlock] = ()
+    branch: LionBranch, instruction: Any, param: ChatParam, *, context_blocks: Iterable[ContextBlock] = ()
 ) -> TurnRequest:
     """Return the turn that LionAGI's `chat` and `run` mean by an instruction and their parameters.
 
-    `instruction` is text, any JSON value, or an instruction of LionAGI; the latter stays as it is and is combined
-    with the parameters in a copy. An empty `progression` means the branch's own, as it always has there; to read no
-    history, build the `TurnRequest` yourself.
+    `instruction` is text, any JSON value, or an instruction, LionAGI's or a record; an instruction stays as it is and
+    is combined with the parameters in a copy. An empty `progression` means the branch's own, as it always has there;
+    to read no history, build the `TurnRequest` yourself.
+
+    Raises:
+        TurnCompileError: the branch or the parameters are not LionAGI's, or the progression holds no ids.
     """
+    refuse_strangers(branch, param)
     options = param.to_dict()
+    blocks: Any = context_blocks
     return TurnRequest(
         _instruction(branch, instruction, options),
-        progression=tuple(options["progression"]) if options.get("progression") else None,
+        progression=tuple(ids_of(options["progression"])) if options.get("progression") else None,
         tool_schemas=_schemas(options.get("tool_schemas")),
         response_format=options.get("response_format"),
         structure=options.get("structure"),
-        context_blocks=tuple(context_blocks),
+        context_blocks=tuple(blocks) if isinstance(blocks, Iterable) else blocks,
         provider_kwargs=options.get("imodel_kw") or {},
     )
 
 
-def _instruction(branch: lionagi.Branch, instruction: Any, options: Mapping[str, Any]) -> Instruction:
+def _instruction(branch: LionBranch, instruction: Any, options: Mapping[str, Any]) -> Instruction:
     given = Instruction.create(
         guidance=options.get("guidance"),
         prompt_context=options.get("context"),
@@ -51,8 +57,9 @@ def _instruction(branch: lionagi.Branch, instruction: Any, options: Mapping[str,
         sender=str(options.get("sender") or branch.user or "user"),
         recipient=str(options.get("recipient") or branch.id),
     )
-    if is_instruction(instruction):
-        return _combined(to_instruction(instruction), given)
+    if isinstance(instruction, Instruction) or is_instruction(instruction):
+        held = instruction if isinstance(instruction, Instruction) else to_instruction(instruction)
+        return _combined(held, given)
     return replace(given, content=replace(given.content, instruction=instruction))
 
 
@@ -69,8 +76,10 @@ def _combined(held: Instruction, given: Instruction) -> Instruction:
     return replace(held, content=content, sender=given.sender, recipient=given.recipient)
 
 
-def _schemas(schemas: Any) -> tuple[dict[str, Any], ...]:
-    """A list of schemas, one schema, or LionAGI's `{"tools": [...]}` around either."""
+def _schemas(schemas: Any) -> Any:
+    """A list of schemas, one schema, or LionAGI's `{"tools": [...]}` around either; else what it is, to be refused."""
     if isinstance(schemas, Mapping):
         schemas = schemas.get("tools", schemas)
-    return (dict(schemas),) if isinstance(schemas, Mapping) else tuple(schemas or ())
+    if isinstance(schemas, Mapping):
+        return (schemas,)
+    return tuple(schemas) if isinstance(schemas, list) else schemas or ()

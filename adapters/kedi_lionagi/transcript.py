@@ -10,11 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from kedi_compile import TurnStreamError
 from kedi_lionagi.host import answer_with
-
-
-class StreamFailedError(RuntimeError):
-    """The provider reported an error in the middle of a stream; the turn is not recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +23,11 @@ class Entry:
 
 
 class Transcript:
-    """The messages of one streamed turn, in the order they came."""
+    """The messages of one streamed turn, in the order they came, and the provider's session, if it named one."""
 
-    def __init__(self, branch: Any, endpoint: Any) -> None:
+    def __init__(self, branch: Any) -> None:
         self._branch = branch
-        self._endpoint = endpoint
+        self.session_id: str | None = None
         self._text: list[str] = []
         self._thinking: list[str] = []
         self._calls: dict[str, Any] = {}
@@ -52,20 +49,33 @@ class Transcript:
         return [entry.message for entry in self.entries[known:]]
 
     def finish(self) -> list[Any]:
-        """Return the answer that the end of the stream completed, if there is one."""
+        """Return the answer that the end of the stream completed: an empty one, if calls were all there was.
+
+        An answer must follow, or the next instruction would stand right behind this one.
+
+        Raises:
+            TurnStreamError: nothing came at all.
+        """
         known = len(self.entries)
         self._answer()
+        if not self.entries:
+            raise TurnStreamError("it ended without an answer")
+        if "assistant_response" not in self.entries[-1].added_as:
+            self._add_answer("")
         return [entry.message for entry in self.entries[known:]]
 
     def _answer(self) -> None:
         if text := "".join(self._text):
-            answer = answer_with(text, "\n".join(self._thinking), self._branch)
-            self.entries.append(Entry(answer, {"assistant_response": answer}))
+            self._add_answer(text)
+
+    def _add_answer(self, text: str) -> None:
+        answer = answer_with(text, "\n".join(self._thinking), self._branch)
+        self.entries.append(Entry(answer, {"assistant_response": answer}))
         self._text, self._thinking = [], []
 
     def _note_session(self, chunk: Any) -> None:
         if session := chunk.metadata.get("session_id"):
-            self._endpoint.session_id = session
+            self.session_id = session
 
     def _call(self, chunk: Any) -> None:
         self._answer()
@@ -94,4 +104,4 @@ class Transcript:
 
     def _fail(self, chunk: Any) -> None:
         if not {"benign_eos", "reconnect_notice"} & {name for name, value in chunk.metadata.items() if value}:
-            raise StreamFailedError(f"The provider reported an error in its stream: {chunk.content or '(no text)'}")
+            raise TurnStreamError(chunk.content or "(no text)")

@@ -12,9 +12,10 @@ from pydantic_ai import messages as m
 from pydantic_ai.messages import ModelRequest, ModelRequestPart, ModelResponse
 
 from kedi_compile import EntryKind, HistoryOrigin, ProtectedReason
-from kedi_compile.dialect import MessageFacts, Role
+from kedi_compile.dialect import GUIDANCE_MARK, MessageFacts, Role
 from kedi_pydantic_ai.parts import (
     FRAMEWORK,
+    GUIDANCE,
     NOTHING,
     PROVIDER,
     PYDANTIC_AI_METADATA,
@@ -30,6 +31,10 @@ from kedi_pydantic_ai.parts import (
 
 _UNFINISHED: Final = frozenset({ProtectedReason.UNFINISHED})
 _FEEDBACK: Final = REQUEST_PARTS[m.RetryFeedbackPart]
+
+
+_BY_METADATA: Final = {PYDANTIC_AI_METADATA: FRAMEWORK, GUIDANCE_MARK: GUIDANCE}
+"""What a key of a request's metadata protects it by."""
 
 
 def request_facts(message: ModelRequest) -> MessageFacts:
@@ -102,7 +107,10 @@ def _part_origin(part: object, run_id: str | None, location: str | None) -> list
 
 def _request_reasons(message: ModelRequest) -> frozenset[ProtectedReason]:
     reasons = _UNFINISHED if message.state == "interrupted" else NOTHING
-    return reasons | FRAMEWORK if message.metadata and PYDANTIC_AI_METADATA in message.metadata else reasons
+    if not message.metadata:
+        return reasons
+    held = (reason for key, reason in _BY_METADATA.items() if key in message.metadata)
+    return reasons.union(*held)
 
 
 def _answered_call(part: ModelRequestPart) -> str | None:

@@ -17,6 +17,7 @@ LegacyRetryPart = m.RetryPromptPart  # pyright: ignore[reportDeprecated]  # olde
 """What `RetryFeedbackPart` and retried results were before."""
 
 SYSTEM: Final = frozenset({ProtectedReason.SYSTEM})
+GUIDANCE: Final = frozenset({ProtectedReason.GUIDANCE})
 SIGNED: Final = frozenset({ProtectedReason.SIGNED_REASONING})
 PROVIDER: Final = frozenset({ProtectedReason.PROVIDER_RECORD})
 CHECKPOINT: Final = frozenset({ProtectedReason.CHECKPOINT})

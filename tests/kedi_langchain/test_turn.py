@@ -46,12 +46,31 @@ def test_a_model_is_sent_a_turn() -> None:
 
 
 def test_a_wrapped_model_edits_a_turn_like_any_history() -> None:
-    """The adapter drops whole groups of it."""
+    """It drops whole groups, but for the one that the policy is folded into."""
     reader = Reader()
     with pytest.warns(HistoryPrefixWarning):
         adapter = LangChainAdapter(history_processor=lambda ctx: ctx.keep_recent_groups(0))
+    branch = Branch("Be terse.", [Instruction.create("Hello?"), AssistantResponse.create("Hi.")])
+    branch.append(Instruction.create("More?"), AssistantResponse.create("Yes."))
+    turn = compile_chat_request(branch, TurnRequest(Instruction.create("And now?")))
 
-    adapter.wrap(reader).invoke(to_messages(compiled()))
+    adapter.wrap(reader).invoke(to_messages(turn))
+
+    assert [message.content for message in reader.sent] == [
+        "Guidance: Be terse.\nInstruction: Hello?",
+        "Hi.",
+        "Instruction: And now?",
+    ]
+
+
+def test_a_turn_without_policy_is_protected_by_nothing() -> None:
+    """Without system, blocks and guidance every group may go."""
+    reader = Reader()
+    with pytest.warns(HistoryPrefixWarning):
+        adapter = LangChainAdapter(history_processor=lambda ctx: ctx.keep_recent_groups(0))
+    branch = Branch(records=[Instruction.create("Hello?"), AssistantResponse.create("Hi.")])
+
+    adapter.wrap(reader).invoke(to_messages(compile_chat_request(branch, TurnRequest(Instruction.create("And now?")))))
 
     assert [message.content for message in reader.sent] == ["Instruction: And now?"]
 

@@ -1,5 +1,6 @@
 """A snapshot of a real LionAGI branch, and the traps of one."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -12,11 +13,10 @@ from lionagi.operations.types import UnparsedResponse
 from lionagi.protocols.generic.progression import Progression
 from lionagi.protocols.messages import Instruction, Message, MessageRole, System
 
-from kedi_compile import TurnCompileError, TurnRequest, UnknownRecordError, compile_chat_request
+from kedi_compile import TurnCompileError, TurnRequest, UnknownRecordError, compile_chat_request, provider_messages
 from kedi_compile.turn import Instruction as Record
-from kedi_compile.turn import provider_messages
 from kedi_lionagi import to_branch, to_instruction
-from turn_lionagi import AnswerBySubclass, WithARole, scripted
+from turn_lionagi import AnswerBySubclass, WithARole, scripted, talked
 
 NOW = Record.create("Now?")
 
@@ -25,14 +25,6 @@ def asked(branch: Branch, **options: str) -> list[str]:
     """Return the texts a model is asked after a branch."""
     snapshot = to_branch(branch, **options)  # type: ignore[arg-type]  # a literal in each test
     return [message["content"] for message in provider_messages(compile_chat_request(snapshot, TurnRequest(NOW)))]
-
-
-def talked() -> Branch:
-    """Return a branch with a system and one answered question."""
-    branch = scripted(system="Be terse.")
-    branch.msgs.add_message(instruction="Hello?", sender="ada", recipient=branch.id)
-    branch.msgs.add_message(assistant_response="Hi.", sender=branch.id, recipient="ada")
-    return branch
 
 
 def test_a_branch_is_read_through_its_public_attributes() -> None:
@@ -117,21 +109,22 @@ def test_a_cloned_branch_sends_its_policy_once() -> None:
     assert asked(clone) == ["Guidance: Be terse.\nInstruction: Hello?", "Hi.", "Instruction: Now?"]
 
 
-@pytest.mark.parametrize(
-    "override",
-    [
-        lambda ids: ids,
-        lambda ids: [str(one) for one in ids],
-        lambda ids: Progression(order=ids),
-        lambda ids: {"order": [str(one) for one in ids]},
-    ],
-    ids=["ids", "texts", "progression", "serialised"],
-)
-def test_an_override_of_the_order_is_read_in_every_form(override: object) -> None:
-    """Ids, their texts, a `Progression`, or the mapping it is serialised as."""
+FORMS: dict[str, Callable[[list[UUID]], object]] = {
+    "ids": list,
+    "texts": lambda ids: [str(one) for one in ids],
+    "progression": lambda ids: Progression(order=ids),
+    "serialised": lambda ids: {"order": [str(one) for one in ids]},
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_override_of_the_order_is_read_in_every_form(form: str) -> None:
+    """Ids, their texts, a `Progression`, or the mapping it is serialised as: what it leaves out is not read."""
     branch = talked()
-    ids = [record.id for record in branch.msgs.messages][1:]
-    branch.metadata["current_progression"] = override(ids[:0] + ids)  # type: ignore[operator]  # one of the four
+    branch.msgs.add_message(instruction="Left out?", sender="user", recipient=branch.id)
+    branch.msgs.add_message(assistant_response="Yes.", sender=branch.id, recipient="user")
+    ids = [record.id for record in branch.msgs.messages][:3]
+    branch.metadata["current_progression"] = FORMS[form](ids)
 
     assert asked(branch) == ["Guidance: Be terse.\nInstruction: Hello?", "Hi.", "Instruction: Now?"]
 

@@ -14,7 +14,7 @@ from lionagi.testing import ErrorResponse
 
 from kedi_compile import ContextBlock, TurnCompileError
 from kedi_lionagi import chat, communicate, run
-from turn_lionagi import branch_with, scripted, sent, streamed
+from turn_lionagi import branch_with, scripted, sent, streamed, talked
 
 pytestmark = pytest.mark.anyio
 
@@ -46,14 +46,11 @@ Way = Callable[..., Awaitable[None]]
 WAYS = pytest.mark.parametrize("way", [by_chat, by_communicate, by_run])
 
 
-def talked(*answers: str) -> Branch:
-    """Return a branch with history, actions included, whose model gives these answers."""
-    branch = scripted(*answers, system="Be terse.")
-    branch.msgs.add_message(instruction="Hello?", sender="user", recipient=branch.id)
-    branch.msgs.add_message(assistant_response="I will look.", sender=branch.id, recipient="user")
-    call = branch.msgs.add_message(
-        action_function="f", action_arguments={"x": 1}, sender=branch.id, recipient=branch.id
-    )
+def acted(*answers: str) -> Branch:
+    """Return a branch with a call and its result, whose model gives these answers."""
+    branch = talked(*answers)
+    people = {"sender": branch.id, "recipient": branch.id}
+    call = branch.msgs.add_message(action_function="f", action_arguments={"x": 1}, **people)
     branch.msgs.add_message(action_request=call, action_output="found")
     return branch
 
@@ -61,7 +58,7 @@ def talked(*answers: str) -> Branch:
 @WAYS
 async def test_all_ways_send_the_same_messages(way: Way) -> None:
     """One payload for all three: policy, blocks, results, tools and format stand where the compiler puts them."""
-    branch = talked("Done.")
+    branch = acted("Done.")
 
     await way(branch, "And now?", tool_schemas=[TOOL], response_format={"a": 1})
 
@@ -73,7 +70,7 @@ async def test_all_ways_send_the_same_messages(way: Way) -> None:
                 '  [{"content":"Snow.","provider_name":"weather"}]\n'
                 "  END_LIONAGI_CONTEXT_BLOCKS_JSON\nInstruction: Hello?",
             },
-            {"role": "assistant", "content": "I will look."},
+            {"role": "assistant", "content": "Hi."},
             {
                 "role": "user",
                 "content": "Instruction: And now?\nContext:\n- function: f\n  arguments:\n    x: 1\n  output: found\n"
@@ -87,7 +84,7 @@ async def test_all_ways_send_the_same_messages(way: Way) -> None:
 
 async def test_chat_returns_the_answer_and_records_nothing() -> None:
     """The branch is as it was."""
-    branch = talked("Done.")
+    branch = acted("Done.")
 
     answer = await chat(branch, "And now?", ChatParam())
 
@@ -122,15 +119,28 @@ async def test_the_next_turn_reads_what_was_recorded() -> None:
     ]
 
 
-async def test_an_instruction_the_branch_holds_is_not_recorded_twice() -> None:
-    """An instruction object that was added before keeps its place."""
-    branch = scripted("Done.")
-    held = branch.msgs.create_instruction(instruction="And now?", sender="user", recipient=branch.id)
-    branch.msgs.messages.include(held)
+async def test_an_instruction_the_branch_holds_is_recorded_once() -> None:
+    """It was added before, and left out of the history that it is asked after."""
+    branch = talked("Done.")
+    order = [record.id for record in branch.msgs.messages]
+    held = branch.msgs.add_message(instruction="And now?", sender="user", recipient=branch.id)
 
-    await communicate(branch, held, ChatParam(progression=[]))
+    await communicate(branch, held, ChatParam(progression=order))
 
-    assert [type(message).__name__ for message in branch.msgs.messages] == ["Instruction", "AssistantResponse"]
+    assert [message["content"] for message in sent(branch)[0]][2:] == ["Instruction: And now?"]
+    assert [type(message).__name__ for message in branch.msgs.messages][3:] == ["Instruction", "AssistantResponse"]
+
+
+@WAYS
+async def test_an_instruction_within_its_own_history_is_refused(way: Way) -> None:
+    """It would be sent twice."""
+    branch = talked("Done.")
+    held = branch.msgs.add_message(instruction="And now?", sender="user", recipient=branch.id)
+
+    with pytest.raises(TurnCompileError, match=f"names the current instruction {held.id}"):
+        await way(branch, held)
+
+    assert sent(branch) == []
 
 
 @WAYS
@@ -186,6 +196,7 @@ class Noting:
 
     def __init__(self, model: iModel) -> None:
         self._model = model
+        self.is_cli = False
         self.arguments: dict[str, Any] = {}
 
     async def invoke(self, **arguments: Any) -> Any:
@@ -231,7 +242,7 @@ async def test_a_stream_that_is_left_early_records_nothing() -> None:
 
     stream = run(branch, "And now?", RunParam())
     await anext(stream)
-    await stream.aclose()  # type: ignore[attr-defined]  # a generator
+    await stream.aclose()
 
     assert len(branch.msgs.messages) == 0
 
@@ -256,6 +267,21 @@ async def test_a_stream_ends_at_its_deadline() -> None:
     assert len(branch.msgs.messages) == 0
 
 
+async def test_the_time_a_consumer_takes_counts_for_the_deadline() -> None:
+    """Chunks that are there at once do not outrun it."""
+    branch = streamed(
+        {"type": "tool_use", "tool_name": "f", "tool_id": "t1", "tool_input": {}}, {"type": "text", "content": "Done."}
+    )
+    stream = run(branch, "And now?", RunParam(), deadline=0.01)
+
+    await anext(stream)
+    await asyncio.sleep(0.02)
+    with pytest.raises(TimeoutError):
+        await anext(stream)
+
+    assert len(branch.msgs.messages) == 0
+
+
 async def test_a_stream_within_its_deadline_is_whole() -> None:
     """The deadline changes nothing of it."""
     branch = scripted("Done.")
@@ -274,39 +300,31 @@ async def test_run_needs_a_cli_model() -> None:
         await collected(run(branch, "And now?", RunParam(imodel=api)))
 
 
-async def test_a_model_with_a_session_is_refused() -> None:
-    """The provider would read the last message only, whatever was compiled."""
-    branch = scripted("Done.")
-    branch.chat_model.endpoint.session_id = "s-1"
-
-    with pytest.raises(TurnCompileError, match=r"continues the provider's session 's-1'.*resume=True"):
-        await collected(run(branch, "And now?", RunParam()))
-
-    assert sent(branch) == []
-
-
-async def test_a_session_is_resumed_when_asked_for() -> None:
-    """The session's id goes with the call."""
-    branch = scripted("Done.")
-    branch.chat_model.endpoint.session_id = "s-1"
-
-    await collected(run(branch, "And now?", RunParam(), resume=True))
-
-    (call,) = branch.chat_model.endpoint.calls
-    assert call.payload["resume"] == "s-1"
-
-
 async def test_a_persisted_stream_is_refused() -> None:
     """It is not done in silence without it."""
     with pytest.raises(TurnCompileError, match="`stream_persist` is not supported"):
         await collected(run(scripted("Done."), "And now?", RunParam(stream_persist=True)))
 
 
-async def test_turns_of_one_branch_side_by_side_see_the_same_history() -> None:
-    """Each compiles from one snapshot; what the other records does not get in between."""
-    branch = talked("One.", "Two.")
+async def test_a_snapshot_waits_for_whoever_changes_the_branch() -> None:
+    """What is added while the branch is locked is read."""
+    branch = talked("Done.")
+    async with branch.msgs.messages:
+        asking = asyncio.create_task(chat(branch, "And now?", ChatParam()))
+        await asyncio.sleep(0)
+        branch.msgs.messages.progression.clear()
+    await asking
 
-    await asyncio.gather(chat(branch, "A?", ChatParam()), chat(branch, "B?", ChatParam()))
+    assert [message["content"] for message in sent(branch)[0]] == ["Guidance: Be terse.\nInstruction: And now?"]
 
-    first, second = sent(branch)
-    assert first[:2] == second[:2]
+
+@pytest.mark.parametrize("way", [by_communicate, by_run])
+async def test_turns_side_by_side_are_recorded_one_after_the_other(way: Way) -> None:
+    """Question and answer stand next to each other, and the next turn can be compiled."""
+    branch = scripted("A.", "B.", "C.")
+
+    await asyncio.gather(way(branch, "First?"), way(branch, "Second?"))
+    await way(branch, "Third?")
+
+    kinds = [type(message).__name__ for message in branch.msgs.messages]
+    assert kinds == ["Instruction", "AssistantResponse"] * 3

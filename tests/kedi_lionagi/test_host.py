@@ -35,3 +35,11 @@ def test_an_instruction_goes_there_and_back() -> None:
     )
 
     assert to_instruction(instruction_of(record)) == record
+
+
+@pytest.mark.parametrize("value", [0, False, 0.0])
+def test_zero_and_false_are_recorded(value: object) -> None:
+    """What was sent is what the next turn reads, although LionAGI takes such values for absent."""
+    record = Instruction.create(value, guidance=value)
+
+    assert to_instruction(instruction_of(record)).content == record.content

@@ -6,22 +6,13 @@ import pytest
 
 pytest.importorskip("lionagi", reason="LionAGI is not installed")
 
-from lionagi import Branch
 from lionagi.protocols.messages import Instruction
 
 from kedi_compile import TurnCompileError
 from kedi_lionagi import prepare_messages_for_chat
-from turn_lionagi import scripted
+from turn_lionagi import talked
 
 NOW = Instruction(content={"instruction": "Now?"})
-
-
-def talked() -> Branch:
-    """Return a branch with a system and one answered question."""
-    branch = scripted(system="Be terse.")
-    branch.msgs.add_message(instruction="Hello?", sender="user", recipient=branch.id)
-    branch.msgs.add_message(assistant_response="Hi.", sender=branch.id, recipient="user")
-    return branch
 
 
 def test_it_is_deprecated_and_delegates() -> None:
@@ -58,7 +49,7 @@ def test_a_progression_selects() -> None:
         ({"aggregate_actions": True}, "aggregate_actions"),
         ({"round_notifications": True}, "round_notifications"),
         ({"scratchpad": {"a": "b"}}, "scratchpad"),
-        ({"new_instruction": None}, "new_instruction=None"),
+        ({"new_instruction": None}, "Pass `new_instruction`"),
     ],
 )
 def test_an_option_with_another_meaning_is_refused(option: dict[str, Any], name: str) -> None:

@@ -11,7 +11,9 @@ pytest.importorskip("lionagi", reason="LionAGI is not installed")
 from lionagi.operations.types import ChatParam, RunParam
 from lionagi.protocols.messages import Instruction
 
-from kedi_compile import ContextBlock, TurnRequest
+from kedi_compile import ContextBlock, TurnCompileError, TurnRequest
+from kedi_compile.turn import Branch
+from kedi_compile.turn import Instruction as Record
 from kedi_lionagi import turn_request
 from turn_lionagi import scripted
 
@@ -74,6 +76,37 @@ def test_an_instruction_object_stays_as_it_is() -> None:
     assert request.instruction.id == held.id
     assert request.instruction.content.prompt_context == ["a", "b"]
     assert request.instruction.content.guidance == "Short."
+
+
+def test_a_record_is_an_instruction_too() -> None:
+    """An instruction of the compiler's own is not taken for a JSON value."""
+    held = Record.create("Hello?", prompt_context=["a"])
+
+    request = request_of(held, context=["b"])
+
+    assert request.instruction.id == held.id
+    assert request.instruction.content.prompt_context == ["a", "b"]
+    assert held.content.prompt_context == ["a"]
+
+
+def test_ids_of_a_progression_may_be_texts() -> None:
+    """A single text is no progression."""
+    assert request_of(progression=[str(UUID(int=2))]).progression == (UUID(int=2),)
+    with pytest.raises(TurnCompileError, match="A progression is a sequence of record ids, not a str"):
+        request_of(progression=str(UUID(int=2)))
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"), [("branch", (Branch(), "Hello?", ChatParam())), ("param", (None, "Hello?", None))]
+)
+def test_what_is_not_lionagis_is_refused(name: str, arguments: tuple[Any, Any, Any]) -> None:
+    """A branch of the compiler's is none of LionAGI's, and parameters are needed."""
+    branch, instruction, param = arguments
+
+    with pytest.raises(TurnCompileError) as caught:
+        turn_request(scripted() if branch is None else branch, instruction, param)
+
+    assert caught.value.path == name
 
 
 @pytest.mark.parametrize("schemas", [[TOOL], TOOL, {"tools": [TOOL]}, {"tools": TOOL}])

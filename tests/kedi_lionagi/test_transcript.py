@@ -1,6 +1,5 @@
 """Chunks as messages: the cases that a whole run does not show."""
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -9,14 +8,14 @@ pytest.importorskip("lionagi", reason="LionAGI is not installed")
 
 from lionagi.service.types.stream_chunk import StreamChunk
 
-from kedi_lionagi.transcript import StreamFailedError, Transcript
+from kedi_compile import TurnStreamError
+from kedi_lionagi.transcript import Transcript
 from turn_lionagi import scripted
 
 
 def transcript() -> Transcript:
     """Return an empty transcript of a branch."""
-    branch = scripted()
-    return Transcript(branch, branch.chat_model.endpoint)
+    return Transcript(scripted())
 
 
 def texts(messages: list[Any]) -> list[str]:
@@ -45,12 +44,26 @@ def test_thinking_stands_in_the_metadata() -> None:
     assert answer.metadata["thinking"] == "hm"
 
 
-def test_no_text_is_no_answer() -> None:
-    """A stream of calls alone ends without one."""
+def test_calls_without_text_are_answered_by_an_empty_answer() -> None:
+    """Or the next instruction would stand right behind this one, and no turn could be compiled any more."""
     taken = transcript()
+    taken.take(StreamChunk(type="tool_use", tool_name="f", tool_id="t1", tool_input={}))
     taken.take(StreamChunk(type="thinking", content="hm"))
 
-    assert taken.finish() == []
+    assert texts(taken.finish()) == [""]
+
+
+@pytest.mark.parametrize(
+    "chunks", [[], [StreamChunk(type="thinking", content="hm")], [StreamChunk(type="text", content="")]]
+)
+def test_a_stream_of_nothing_is_no_answer(chunks: list[StreamChunk]) -> None:
+    """Nothing is recorded then."""
+    taken = transcript()
+    for chunk in chunks:
+        taken.take(chunk)
+
+    with pytest.raises(TurnStreamError, match="it ended without an answer"):
+        taken.finish()
 
 
 def test_a_result_belongs_to_its_call() -> None:
@@ -67,19 +80,20 @@ def test_a_result_belongs_to_its_call() -> None:
 
 
 def test_the_providers_session_is_noted() -> None:
-    """The endpoint continues it in the next run, if that is asked for."""
-    branch = scripted()
-    endpoint = SimpleNamespace(session_id=None)
+    """Whoever keeps the model decides what becomes of it."""
+    taken = transcript()
 
-    Transcript(branch, endpoint).take(StreamChunk(type="system", metadata={"session_id": "s-1"}))
+    taken.take(StreamChunk(type="system", metadata={"session_id": "s-1"}))
 
-    assert endpoint.session_id == "s-1"
+    assert taken.session_id == "s-1"
 
 
 def test_an_error_ends_the_turn() -> None:
     """The provider's words are in it."""
-    with pytest.raises(StreamFailedError, match="out of beds"):
+    with pytest.raises(TurnStreamError) as caught:
         transcript().take(StreamChunk(type="error", content="out of beds"))
+
+    assert caught.value.detail == "out of beds"
 
 
 @pytest.mark.parametrize("note", ["benign_eos", "reconnect_notice"])

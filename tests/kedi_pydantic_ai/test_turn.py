@@ -8,8 +8,8 @@ from pydantic_ai import Agent, BinaryContent, ImageUrl
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, UserContent, UserPromptPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
-from agents import adapter
-from kedi_compile import CompiledChatRequest, TurnCompileError, TurnRequest, compile_chat_request
+from agents import Context, adapter
+from kedi_compile import CompiledChatRequest, HistoryProcessingValidationError, TurnRequest, compile_chat_request
 from kedi_compile.turn import AssistantResponse, Branch, Instruction
 from kedi_pydantic_ai import to_model_messages
 
@@ -60,11 +60,45 @@ def test_an_agent_sends_a_turn_as_its_history() -> None:
 
 
 def test_a_history_processor_edits_a_turn_like_any_history() -> None:
-    """The adapter drops whole groups of it."""
+    """It drops whole groups, but for the one that the policy is folded into."""
     reader = Reader()
     agent = Agent(reader.model, capabilities=[adapter(lambda ctx: ctx.keep_recent_groups(0))])
+    branch = Branch("Be terse.", [Instruction.create("Hello?"), AssistantResponse.create("Hi.")])
+    branch.append(Instruction.create("More?"), AssistantResponse.create("Yes."))
+    turn = compile_chat_request(branch, TurnRequest(Instruction.create("And now?")))
 
-    asyncio.run(agent.run(message_history=to_model_messages(compiled())))
+    asyncio.run(agent.run(message_history=to_model_messages(turn)))
+
+    assert reader.sent == [
+        ("user", "Guidance: Be terse.\nInstruction: Hello?"),
+        ("assistant", "Hi."),
+        ("user", "Instruction: And now?"),
+    ]
+
+
+def test_an_edit_that_would_lose_the_policy_is_refused() -> None:
+    """The group that holds it says why it is protected."""
+    reasons: list[frozenset[str]] = []
+
+    def drop(ctx: Context) -> list[ModelMessage]:
+        reasons.append(frozenset(ctx.groups[0].protected_reasons))
+        return list(ctx.messages)[2:]
+
+    agent = Agent(Reader().model, capabilities=[adapter(drop)])
+
+    with pytest.raises(HistoryProcessingValidationError, match="protected by guidance"):
+        asyncio.run(agent.run(message_history=to_model_messages(compiled())))
+    assert reasons == [{"guidance"}]
+
+
+def test_a_turn_without_policy_is_protected_by_nothing() -> None:
+    """Without system, blocks and guidance every group may go."""
+    reader = Reader()
+    agent = Agent(reader.model, capabilities=[adapter(lambda ctx: ctx.keep_recent_groups(0))])
+    branch = Branch(records=[Instruction.create("Hello?"), AssistantResponse.create("Hi.")])
+    turn = compile_chat_request(branch, TurnRequest(Instruction.create("And now?")))
+
+    asyncio.run(agent.run(message_history=to_model_messages(turn)))
 
     assert reader.sent == [("user", "Instruction: And now?")]
 
@@ -91,12 +125,6 @@ def test_an_unset_detail_stays_unset() -> None:
 
     (_, content) = said(messages)[-1]
     assert content == ["Instruction: And now?", ImageUrl("https://example.com/a.png")]
-
-
-def test_data_that_is_no_base64_is_refused() -> None:
-    """The compiler checks the letters, and the translation the rest."""
-    with pytest.raises(TurnCompileError, match="is no base64"):
-        to_model_messages(compiled("data:image/png;base64,iVBOR"))
 
 
 def test_a_change_of_the_messages_does_not_reach_the_turn() -> None:

@@ -46,6 +46,14 @@ def sent(branch: Branch) -> list[list[dict[str, Any]]]:
     return [call.payload["messages"] for call in TestBranch.calls(branch)]
 
 
+def talked(*answers: str) -> Branch:
+    """Return a branch with a system and one answered question, whose model gives these answers in turn."""
+    branch = scripted(*answers, system="Be terse.")
+    branch.msgs.add_message(instruction="Hello?", sender="user", recipient=branch.id)
+    branch.msgs.add_message(assistant_response="Hi.", sender=branch.id, recipient="user")
+    return branch
+
+
 class AnswerBySubclass(AssistantResponse):  # type: ignore[misc]  # mypy does not read LionAGI
     """An answer of a derived kind."""
 

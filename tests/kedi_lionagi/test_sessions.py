@@ -1,0 +1,122 @@
+"""A provider's own session: refused, continued or begun anew, on every way, and never left changed by a failure."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+pytest.importorskip("lionagi", reason="LionAGI is not installed")
+
+from lionagi import Branch
+from lionagi.operations.types import ChatParam, RunParam
+from lionagi.testing import ErrorResponse, TestBranch
+
+from kedi_compile import TurnCompileError, TurnStreamError
+from kedi_lionagi import chat, communicate, run
+from turn_lionagi import branch_with, scripted, sent, streamed
+
+pytestmark = pytest.mark.anyio
+
+
+async def by_chat(branch: Branch, **options: Any) -> None:
+    """Ask by `chat`."""
+    await chat(branch, "And now?", ChatParam(imodel_kw=options.pop("imodel_kw", {})), **options)
+
+
+async def by_communicate(branch: Branch, **options: Any) -> None:
+    """Ask by `communicate`."""
+    await communicate(branch, "And now?", ChatParam(imodel_kw=options.pop("imodel_kw", {})), **options)
+
+
+async def by_run(branch: Branch, **options: Any) -> None:
+    """Ask by `run`."""
+    async for _ in run(branch, "And now?", RunParam(imodel_kw=options.pop("imodel_kw", {})), **options):
+        pass
+
+
+WAYS = pytest.mark.parametrize("way", [by_chat, by_communicate, by_run])
+Way = Callable[..., Awaitable[None]]
+
+
+def in_session(branch: Branch) -> Branch:
+    """Give the branch's model a session."""
+    branch.chat_model.endpoint.session_id = "s-1"
+    return branch
+
+
+def resumed(branch: Branch) -> list[Any]:
+    """Return the sessions that the model's calls named."""
+    return [call.payload.get("resume") for call in TestBranch.calls(branch)]
+
+
+@WAYS
+async def test_a_model_with_a_session_is_refused(way: Way) -> None:
+    """The provider would read the last message only, whatever was compiled."""
+    branch = in_session(scripted("Done."))
+
+    with pytest.raises(TurnCompileError, match=r"continues the provider's session 's-1'.*session='resume'"):
+        await way(branch)
+
+    assert sent(branch) == []
+
+
+@WAYS
+async def test_a_session_among_the_providers_arguments_is_refused_too(way: Way) -> None:
+    """There is no way around saying so."""
+    branch = scripted("Done.")
+
+    with pytest.raises(TurnCompileError, match="continues the provider's session 's-2'"):
+        await way(branch, imodel_kw={"resume": "s-2"})
+
+    assert sent(branch) == []
+
+
+@WAYS
+async def test_a_session_is_resumed_when_asked_for(way: Way) -> None:
+    """The session's id goes with the call."""
+    branch = in_session(scripted("Done."))
+
+    await way(branch, session="resume")
+
+    assert resumed(branch) == ["s-1"]
+    assert branch.chat_model.provider_session_id == "s-1"
+
+
+@WAYS
+async def test_a_new_session_begins_with_the_compiled_history(way: Way) -> None:
+    """The call names none."""
+    branch = in_session(scripted("Done."))
+
+    await way(branch, session="new")
+
+    assert resumed(branch) == [None]
+
+
+async def test_the_session_of_a_finished_stream_is_kept() -> None:
+    """It is the model's from then on."""
+    branch = streamed({"type": "system", "metadata": {"session_id": "s-3"}}, {"type": "text", "content": "Done."})
+
+    await by_run(branch)
+
+    assert branch.chat_model.provider_session_id == "s-3"
+
+
+async def test_the_session_of_a_stream_that_failed_is_not_kept() -> None:
+    """The provider knows a turn that the branch does not hold; the next try is not refused for it."""
+    branch = streamed({"type": "system", "metadata": {"session_id": "s-3"}}, {"type": "error", "content": "full"})
+
+    with pytest.raises((TurnStreamError, ValueError)):
+        await by_run(branch)
+
+    assert branch.chat_model.provider_session_id is None
+
+
+@WAYS
+async def test_a_call_that_failed_leaves_the_session_as_it_was(way: Way) -> None:
+    """Also one that was to begin another."""
+    branch = in_session(branch_with([ErrorResponse(message="full")]))
+
+    with pytest.raises((RuntimeError, ValueError)):
+        await way(branch, session="new")
+
+    assert branch.chat_model.provider_session_id == "s-1"
