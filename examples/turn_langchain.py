@@ -1,13 +1,14 @@
 """Run a compiled turn with a LangChain model whose history is edited, and record it once the model has answered.
 
-The wrapped model is given the messages like any others. Tools and the output type are bound to the model natively;
-nothing of them is stored.
+The wrapped model is given the messages like any others. The processor keeps one of the three questions before the
+current one, and the first, which the policy is folded into: its group is protected. Tools and the output type are bound
+to the model natively; nothing of them is stored.
 
 Prints on stdout:
 
-    compiled: 5 messages
-    answer: 3 messages reached me
-    the model answered: 7 records
+    compiled: 7 messages
+    answer: 5 messages reached me
+    the model answered: 9 records
 """
 
 import warnings
@@ -35,7 +36,7 @@ class Offline(SimpleChatModel):
 
 
 branch = Branch("You know every path around the hut.")
-for place in ("lake", "pass"):
+for place in ("lake", "pass", "hut"):
     branch.append(Instruction.create(f"How long is the way to the {place}?"), AssistantResponse.create("Two hours."))
 compiled = compile_chat_request(branch, TurnRequest(Instruction.create("And to the summit?")))
 print(f"compiled: {len(compiled.messages)} messages")

@@ -18,8 +18,8 @@ ROOT: Final = Path(__file__).parents[1]
 EXAMPLES: Final = sorted((ROOT / "examples").glob("*.py"))
 README: Final = (ROOT / "README.md").read_text(encoding="utf-8")
 KNOWN_MODELS: Final = frozenset(get_args(KnownModelName.__value__))
-WITHOUT_A_REAL_MODEL: Final = {"testing", "turn_first", "turn_lionagi"}
-"""A unit test, a program that calls no model, and one whose models have names of their own."""
+WITHOUT_A_REAL_MODEL: Final = {"testing", "turn_first", "turn_lionagi", "turn_store"}
+"""A unit test, programs that call no model, and one whose models have names of their own."""
 RUN: Final = """
 import runpy, sys, warnings
 from kedi_compile import HistoryPrefixWarning
@@ -76,6 +76,7 @@ def test_the_examples_are_these() -> None:
         "turn_langchain.py",
         "turn_lionagi.py",
         "turn_pydantic_ai.py",
+        "turn_store.py",
     ]
     assert [name for name in names if f"examples/{name}" not in README] == []
 
