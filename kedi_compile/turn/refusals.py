@@ -5,22 +5,26 @@ The place that finds a fault says what and where inside the record; the step tha
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import contextmanager
 from uuid import UUID
 
 from kedi_compile.errors import TurnCompileError
 
 
-@contextmanager
-def blaming(record_id: UUID) -> Generator[None]:
+class blaming:  # noqa: N801  # read as a verb: `with blaming(record.id)`
     """Name the record in a `TurnCompileError` raised inside that names none yet; its class and path stay."""
-    try:
-        yield
-    except TurnCompileError as exc:
-        if exc.record_ids:
-            raise
-        raise type(exc)(f"Record {record_id}: {exc}", record_ids=[record_id], path=exc.path) from exc
+
+    __slots__ = ("_record_id",)
+
+    def __init__(self, record_id: UUID) -> None:
+        self._record_id = record_id
+
+    def __enter__(self) -> None:
+        """Nothing is to be done before."""
+
+    def __exit__(self, _kind: object, exc: BaseException | None, _trace: object) -> None:
+        if isinstance(exc, TurnCompileError) and not exc.record_ids:
+            record_id = self._record_id
+            raise type(exc)(f"Record {record_id}: {exc}", record_ids=[record_id], path=exc.path) from exc
 
 
 def refuse_other(value: object, kinds: type | tuple[type, ...], right: str, path: str | None = None) -> None:

@@ -75,7 +75,10 @@ def literal_hints(text: str) -> str:
 
 def indented(text: str, column: int) -> str:
     """Return a text with every line that is not empty moved to a column."""
-    return _LINE_START.sub(" " * column, text)
+    blanks = " " * column
+    if text.isascii():  # LF is its only break
+        return "\n".join([blanks + line if line else line for line in text.split("\n")])
+    return _LINE_START.sub(blanks, text)
 
 
 def single_quoted(text: str, column: int) -> str:
