@@ -17,7 +17,7 @@ import anyio
 from kedi_compile import CompiledChatRequest, ContextBlock, TurnCompileError, compile_chat_request, provider_messages
 from kedi_lionagi.branch import RestoredSystem, to_branch
 from kedi_lionagi.host import answer_of
-from kedi_lionagi.recording import record
+from kedi_lionagi.recording import add, tell
 from kedi_lionagi.request import turn_request
 from kedi_lionagi.sessions import Session, in_session
 from kedi_lionagi.transcript import Entry, Transcript
@@ -88,7 +88,8 @@ async def communicate(
         branch, instruction, param, context_blocks=context_blocks, restored_system=restored_system
     )
     answer = await _invoke(branch, turn, param, session)
-    await record(branch, turn.instruction, [Entry(answer, {"assistant_response": answer})])
+    added = await add(branch, turn.instruction, [Entry(answer, {"assistant_response": answer})])
+    await tell(branch, added)
     return str(answer.response)
 
 
@@ -105,8 +106,9 @@ async def run(
     """Compile a turn, stream it through a CLI model, and yield LionAGI's messages as they are complete.
 
     Nothing happens, and nothing is checked, before the first message is asked for. The instruction and all messages
-    are recorded together when the stream has ended; a stream that fails, is cancelled or is left early records
-    nothing, and leaves the model's session as it was. `deadline` is in seconds for the whole stream.
+    are recorded together when the stream has ended, before its last message is yielded; a stream that fails, is
+    cancelled or is left early records nothing, and leaves the model's session as it was. `deadline` is in seconds for
+    the whole stream.
 
     A model that continues a provider's session is refused, since the provider keeps the history there and reads the
     last message only: `session="resume"` continues it all the same, and "new" begins one with the compiled history.
@@ -128,10 +130,12 @@ async def run(
             async for chunk in _until(stream, deadline):
                 for message in transcript.take(chunk):
                     yield message
-        for message in transcript.finish():
-            yield message
-        await record(branch, turn.instruction, transcript.entries)
+        last = transcript.finish()
+        added = await add(branch, turn.instruction, transcript.entries)
         _keep_session(model, transcript.session_id)
+    await tell(branch, added)
+    for message in last:
+        yield message
 
 
 def _model(branch: LionBranch, param: ChatParam) -> iModel:

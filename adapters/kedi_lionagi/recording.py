@@ -1,15 +1,15 @@
-"""Recording a turn in a LionAGI branch: its instruction and what answered it, next to each other.
+"""Recording a turn in a LionAGI branch: its instruction and what answered it, all at once.
 
-Turns that end at the same time are recorded one after the other, never one within the other, which would leave two
-instructions in a row and a branch that no turn can be compiled from. Source: Turn specification, D4.
+LionAGI's own way adds message by message and awaits listeners in between: turns that end at the same time would then
+stand within one another, and a cancelled one would be there by half. Here all messages go in under the branch's lock
+with nothing awaited between them, and the listeners are told afterwards. Source: Turn specification, D4.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 from kedi_compile.turn import Instruction
 from kedi_lionagi.host import instruction_of
@@ -18,41 +18,46 @@ from kedi_lionagi.transcript import Entry
 if TYPE_CHECKING:  # importing LionAGI takes as long as all the rest
     from lionagi import Branch as LionBranch
 
-_LOCKS: WeakKeyDictionary[Any, tuple[asyncio.AbstractEventLoop, asyncio.Lock]] = WeakKeyDictionary()
 
+async def add(branch: LionBranch, instruction: Instruction, entries: Sequence[Entry]) -> list[Any]:
+    """Add the instruction and its answers to the branch, all or none, and return what was added.
 
-async def record(branch: LionBranch, instruction: Instruction, entries: Sequence[Entry]) -> None:
-    """Add the instruction and its answers to the branch, all of them also when the task is cancelled meanwhile.
-
-    An instruction that the branch holds already stays where it is. What a listener of the branch raises comes out once
-    everything is recorded.
+    An instruction that the branch holds already stays where it is.
     """
     manager: Any = branch.msgs  # typed for pydantic's own plugin only
-    held = instruction.id in manager.messages
-    added = [*([] if held else [{"instruction": instruction_of(instruction)}]), *(entry.added_as for entry in entries)]
-    adding = asyncio.ensure_future(_add(manager, added))
-    try:
-        await asyncio.shield(adding)
-    except asyncio.CancelledError:
-        await asyncio.wait([adding])
-        raise
+    asked = instruction_of(instruction)
+    async with manager.messages:
+        held = instruction.id in manager.messages
+        added = [*([] if held else [{"instruction": asked}]), *(entry.added_as for entry in entries)]
+        messages = [manager.create_message(**arguments) for arguments in added]
+        for message in messages:
+            manager.messages.update(message)
+    return messages
 
 
-async def _add(manager: Any, added: Sequence[Mapping[str, Any]]) -> None:
+async def tell(branch: LionBranch, messages: Sequence[Any]) -> None:
+    """Tell the branch's listeners of messages: plain functions first, which keep the branch's own views.
+
+    Raises:
+        Exception: what the first listener that failed raised, once all of them were told.
+    """
+    manager: Any = branch.msgs
+    listeners = list(manager._on_message_added)  # noqa: SLF001  # LionAGI has no public name for them
     failures: list[Exception] = []
-    async with _lock_of(manager):
-        for arguments in added:
-            try:
-                await manager.a_add_message(**arguments)
-            except Exception as exc:  # noqa: BLE001  # a listener's: the message is in the branch by then
-                failures.append(exc)
+    for is_async in (False, True):
+        for message in messages:
+            for listener in listeners:
+                if iscoroutinefunction(listener) is is_async:
+                    failures += await _told(listener, message)
     if failures:
         raise failures[0]
 
 
-def _lock_of(manager: Any) -> asyncio.Lock:
-    loop = asyncio.get_running_loop()
-    known = _LOCKS.get(manager)
-    if known is None or known[0] is not loop:
-        known = _LOCKS[manager] = (loop, asyncio.Lock())
-    return known[1]
+async def _told(listener: Any, message: Any) -> list[Exception]:
+    try:
+        told = listener(message)
+        if iscoroutinefunction(listener):
+            await told
+    except Exception as exc:  # noqa: BLE001  # the listener's own; the others are to be told as well
+        return [exc]
+    return []

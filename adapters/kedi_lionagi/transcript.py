@@ -51,7 +51,7 @@ class Transcript:
     def finish(self) -> list[Any]:
         """Return the answer that the end of the stream completed: an empty one, if calls were all there was.
 
-        An answer must follow, or the next instruction would stand right behind this one.
+        There must be one, or the next instruction would stand right behind this one.
 
         Raises:
             TurnStreamError: nothing came at all.
@@ -60,7 +60,7 @@ class Transcript:
         self._answer()
         if not self.entries:
             raise TurnStreamError("it ended without an answer")
-        if "assistant_response" not in self.entries[-1].added_as:
+        if not any("assistant_response" in entry.added_as for entry in self.entries):
             self._add_answer("")
         return [entry.message for entry in self.entries[known:]]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import re
+from itertools import groupby
 from typing import Any
 
 from pydantic_ai import BinaryContent, ImageUrl
@@ -24,21 +25,24 @@ def to_model_messages(compiled: CompiledChatRequest) -> list[ModelMessage]:
     """Return the messages as a history for `Agent.run(message_history=...)`.
 
     The current instruction is the last of them, so the run takes no prompt. The messages share nothing with
-    `compiled`, and an image's detail is in its `vendor_metadata`. The message that holds the policy says so in its
-    `metadata`, which no model reads: a history processor cannot drop it.
+    `compiled`, and an image's detail is in its `vendor_metadata`. Messages of the user in a row are the parts of one
+    request, which the host would make of them too. The request that holds the policy says so in its `metadata`, which
+    no model reads: a history processor cannot drop it.
     """
     place = guided(compiled)
-    return [
-        _message(message.role, message.content, number == place) for number, message in enumerate(compiled.messages)
-    ]
+    messages: list[ModelMessage] = []
+    for is_user, run in groupby(enumerate(compiled.messages), lambda item: item[1].role is MessageRole.USER):
+        numbers, contents = zip(*((number, message.content) for number, message in run), strict=True)
+        if is_user:
+            metadata = {GUIDANCE_MARK: True} if place in numbers else None
+            messages.append(ModelRequest(parts=[_prompt(content) for content in contents], metadata=metadata))
+        else:
+            messages.append(ModelResponse(parts=[TextPart(str(content)) for content in contents]))
+    return messages
 
 
-def _message(role: MessageRole, content: str | list[dict[str, Any]], is_guided: bool) -> ModelMessage:  # noqa: FBT001
-    if role is MessageRole.ASSISTANT:
-        assert isinstance(content, str)  # only an instruction has images
-        return ModelResponse(parts=[TextPart(content)])
-    shown = content if isinstance(content, str) else [_part(part) for part in content]
-    return ModelRequest(parts=[UserPromptPart(shown)], metadata={GUIDANCE_MARK: True} if is_guided else None)
+def _prompt(content: str | list[dict[str, Any]]) -> UserPromptPart:
+    return UserPromptPart(content if isinstance(content, str) else [_part(part) for part in content])
 
 
 def _part(part: dict[str, Any]) -> UserContent:

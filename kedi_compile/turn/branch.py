@@ -102,6 +102,7 @@ class Branch:
         metadata: dict[str, Any] | None = None,
     ) -> None:
         self.msgs = MessageManager(System.create(system) if isinstance(system, str) else system, records, progression)
+        refuse_other(metadata, (dict, type(None)), "The metadata of a branch are a dict")
         self.metadata: dict[str, Any] = {} if metadata is None else metadata
 
     @property
@@ -141,6 +142,8 @@ class Branch:
             TurnCompileError: a part is missing or cannot be read, or the system is not among the records.
         """
         refuse_other(data, Mapping, "A serialised branch is a mapping")
+        if "system" not in data:
+            raise TurnCompileError("`system` of a serialised branch is missing; it is an id, or None", path="system")
         for name, kind in _PARTS.items():
             refuse_other(data.get(name), kind, f"`{name}` of a serialised branch is a {kind.__name__}", name)
         records = [record_from_dict(item) for item in data["records"]]

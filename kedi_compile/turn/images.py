@@ -19,9 +19,10 @@ from .contents import exact
 _DATA_URI = re.compile(r"data:image/(?:png|jpe?g|gif|webp);base64,[A-Za-z0-9+/]+={0,2}", re.IGNORECASE)
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _NUMBER = re.compile(r"\d+|0x[0-9a-f]*")
-_AROUND_IPV4 = frozenset({0, 0xFFFF, 0xFFFF_0000, 0x64_FF9B << 64, 0x64_FF9B_0001 << 48})
-"""The upper 96 bits of IPv6 addresses that stand for an IPv4 one: compatible, mapped, or translated in three ways."""
+_AROUND_IPV4 = frozenset({0, 0xFFFF, 0xFFFF_0000, 0x64_FF9B << 64})
+"""The upper 96 bits of IPv6 addresses that stand for an IPv4 one: compatible, mapped, or translated in two ways."""
 _DETAILS = (None, "low", "high", "auto")
+_LOCAL_NAT64 = 0x64_FF9B_0001
 _SHOWN = 80
 
 
@@ -92,11 +93,12 @@ def _flaw_of_name(name: str) -> str | None:
 
 def _is_outer(address: IPv4Address | IPv6Address) -> bool:
     inside = _ipv4_inside(address) if isinstance(address, IPv6Address) else None
-    return _is_outer(inside) if inside else address.is_global and not (address.is_multicast or _is_site_local(address))
+    return _is_outer(inside) if inside else address.is_global and not (address.is_multicast or _is_local(address))
 
 
-def _is_site_local(address: IPv4Address | IPv6Address) -> bool:
-    return isinstance(address, IPv6Address) and address.is_site_local
+def _is_local(address: IPv4Address | IPv6Address) -> bool:
+    """Ranges for local use that Python's tables call global: site-local addresses, and NAT64's own."""
+    return isinstance(address, IPv6Address) and (address.is_site_local or int(address) >> 80 == _LOCAL_NAT64)
 
 
 def _ipv4_inside(address: IPv6Address) -> IPv4Address | None:

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import Any, ClassVar, Self, TypedDict, Unpack
 from uuid import UUID, uuid4
 
-from kedi_compile.errors import TurnCompileError
+from kedi_compile.errors import TurnCompileError, UnknownRecordError
 from kedi_compile.message import MessageRole
 
 from .contents import (
@@ -85,11 +85,15 @@ class Message:
     def to_dict(self) -> dict[str, Any]:
         """Return the record as a mapping of deep copies; ids and `created_at` (ISO 8601) are text.
 
-        The values inside the content and the metadata are as they are: for JSON, let them be JSON's own.
+        The values inside the content and the metadata are as they are: for JSON, let them be JSON's own. A record of a
+        derived class is written, and comes back, as what it derives from.
+
+        Raises:
+            UnknownRecordError: it has a role and derives from none of the known kinds, so it could not be read again.
         """
         content = self.content.to_dict() if isinstance(self.content, MessageContent) else self.content
         return {
-            "kind": self.kind,
+            "kind": self._known_kind(),
             "id": str(self.id),
             "created_at": self.created_at.isoformat(),
             "sender": self.sender,
@@ -97,6 +101,15 @@ class Message:
             "metadata": deepcopy(self.metadata),
             "content": deepcopy(content),
         }
+
+    def _known_kind(self) -> str:
+        kind = next(base for base in type(self).__mro__ if KINDS.get(base.__name__) is base)
+        if kind is Message and self.role != MessageRole.UNSET:
+            raise UnknownRecordError(
+                f"Record {self.id} is a {self.kind} with the role '{self.role}', and derives from no known kind",
+                record_ids=[self.id],
+            )
+        return kind.__name__
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:

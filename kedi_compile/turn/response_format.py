@@ -10,10 +10,11 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, RootModel
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import to_jsonable_python
 
@@ -51,17 +52,20 @@ def schema_of(response_format: object) -> dict[str, Any] | None:
 
 
 class _Ordered(GenerateJsonSchema):
-    """Pydantic's generator; a default that holds a set is shown in an order of its own, not in that of hashes."""
+    """Pydantic's generator; a default that is a set is shown in an order of its own, not in that of hashes."""
 
     def encode_default(self, dft: Any) -> Any:
-        with suppress(TurnCompileError):
-            return super().encode_default(plain(dft, FIELD, prune=False))
+        if isinstance(dft, AbstractSet):
+            with suppress(TurnCompileError):
+                return list(plain(dft, FIELD, prune=False))
         return super().encode_default(dft)
 
 
 def _as_request(schema: dict[str, Any], model: type[BaseModel]) -> dict[str, Any]:
     """Change a model's schema to that of an undocumented class `<Model>Request` derived from it, without making one."""
     name = schema.get("$ref", "").rpartition("/")[2]
+    if name and issubclass(model, RootModel):
+        return {**schema, "title": f"{model.__name__}Request"}
     top = {"$defs": schema["$defs"], **schema["$defs"][name]} if name else dict(schema)
     if top.get("title") == model.__name__ and "title" not in model.model_config:
         top["title"] = f"{model.__name__}Request"

@@ -1,5 +1,6 @@
 """A provider's own session: refused, continued or begun anew, on every way, and never left changed by a failure."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -54,21 +55,74 @@ async def test_a_model_with_a_session_is_refused(way: Way) -> None:
     """The provider would read the last message only, whatever was compiled."""
     branch = in_session(scripted("Done."))
 
-    with pytest.raises(TurnCompileError, match=r"continues the provider's session 's-1'.*session='resume'"):
+    with pytest.raises(TurnCompileError, match=r"would continue the provider's session 's-1'.*session='resume'"):
         await way(branch)
 
     assert sent(branch) == []
 
 
 @WAYS
-async def test_a_session_among_the_providers_arguments_is_refused_too(way: Way) -> None:
+@pytest.mark.parametrize("session", ["refuse", "new"])
+@pytest.mark.parametrize(
+    "named", [{"resume": "s-2"}, {"continue_conversation": True}, {"continue_recent": True}], ids=str
+)
+async def test_a_session_among_the_providers_arguments_is_refused_too(way: Way, session: str, named: Any) -> None:
     """There is no way around saying so."""
     branch = scripted("Done.")
 
-    with pytest.raises(TurnCompileError, match="continues the provider's session 's-2'"):
-        await way(branch, imodel_kw={"resume": "s-2"})
+    with pytest.raises(TurnCompileError, match="would continue the provider's session"):
+        await way(branch, imodel_kw=named, session=session)
 
     assert sent(branch) == []
+
+
+@WAYS
+async def test_an_empty_name_is_no_session(way: Way) -> None:
+    """A default that stands among the arguments does no harm."""
+    branch = scripted("Done.")
+
+    await way(branch, imodel_kw={"resume": ""})
+
+    assert len(sent(branch)) == 1
+
+
+@WAYS
+async def test_an_unknown_word_is_refused(way: Way) -> None:
+    """It is not taken for one of the others."""
+    branch = in_session(scripted("Done."))
+
+    with pytest.raises(TurnCompileError, match="`session` is 'New'; it must be one of"):
+        await way(branch, session="New")
+
+    assert sent(branch) == []
+
+
+async def test_a_turn_that_fails_late_leaves_the_session_of_another_alone() -> None:
+    """What was set meanwhile is not this turn's to undo."""
+    branch = in_session(branch_with([ErrorResponse(message="full", delay_ms=20)]))
+    asking = asyncio.create_task(by_chat(branch, session="new"))
+    await asyncio.sleep(0.005)
+    branch.chat_model.endpoint.session_id = "s-9"
+
+    with pytest.raises(RuntimeError, match="full"):
+        await asking
+
+    assert branch.chat_model.provider_session_id == "s-9"
+
+
+async def test_the_session_is_kept_with_the_turn_also_when_a_listener_fails() -> None:
+    """The provider and the branch know the same turns."""
+    branch = streamed({"type": "system", "metadata": {"session_id": "s-3"}}, {"type": "text", "content": "Done."})
+
+    def fail(_message: object) -> None:
+        raise OSError("disk full")
+
+    branch.msgs._on_message_added.append(fail)  # noqa: SLF001  # LionAGI has no public way to listen
+
+    with pytest.raises(OSError, match="disk full"):
+        await by_run(branch)
+
+    assert (len(branch.msgs.messages), branch.chat_model.provider_session_id) == (2, "s-3")
 
 
 @WAYS

@@ -53,6 +53,15 @@ def test_calls_without_text_are_answered_by_an_empty_answer() -> None:
     assert texts(taken.finish()) == [""]
 
 
+def test_an_answer_before_a_call_is_answer_enough() -> None:
+    """Nothing is added to what the model said."""
+    taken = transcript()
+    taken.take(StreamChunk(type="text", content="Let me look."))
+    taken.take(StreamChunk(type="tool_use", tool_name="f", tool_id="t1", tool_input={}))
+
+    assert taken.finish() == []
+
+
 @pytest.mark.parametrize(
     "chunks", [[], [StreamChunk(type="thinking", content="hm")], [StreamChunk(type="text", content="")]]
 )

@@ -91,6 +91,27 @@ def test_an_edit_that_would_lose_the_policy_is_refused() -> None:
     assert reasons == [{"guidance"}]
 
 
+def test_messages_of_the_user_in_a_row_are_one_request() -> None:
+    """An empty answer is not sent; the host would merge the requests around it, and lose what protects the policy."""
+    reader = Reader()
+    agent = Agent(reader.model, capabilities=[adapter(lambda ctx: ctx.keep_recent_groups(0))])
+    branch = Branch("Be terse.", [Instruction.create("Hello?"), AssistantResponse.create("")])
+    branch.append(Instruction.create("Hm?"), AssistantResponse.create("Hi."))
+    branch.append(Instruction.create("More?"), AssistantResponse.create("Yes."))
+    turn = compile_chat_request(branch, TurnRequest(Instruction.create("And now?")))
+
+    messages = to_model_messages(turn)
+    asyncio.run(agent.run(message_history=messages))
+
+    assert [len(message.parts) for message in messages] == [2, 1, 1, 1, 1]
+    assert reader.sent == [
+        ("user", "Guidance: Be terse.\nInstruction: Hello?"),
+        ("user", "Instruction: Hm?"),
+        ("assistant", "Hi."),
+        ("user", "Instruction: And now?"),
+    ]
+
+
 def test_a_turn_without_policy_is_protected_by_nothing() -> None:
     """Without system, blocks and guidance every group may go."""
     reader = Reader()

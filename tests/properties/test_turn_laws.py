@@ -228,7 +228,7 @@ def compiled(branch: Branch, request: TurnRequest) -> CompiledChatRequest | str:
 
 def looks(branch: Branch, request: TurnRequest) -> Any:
     """Return everything a caller can see of a branch and a request, to compare later."""
-    records = [(type(record), record.to_dict()) for record in branch.msgs.messages.values()]
+    records = list(branch.msgs.messages.values())
     order = (branch.progression, branch.msgs.progression)
     options = (request.progression, request.tool_schemas, request.response_format, request.context_blocks)
     asked = (request.instruction.to_dict(), dict(request.provider_kwargs))

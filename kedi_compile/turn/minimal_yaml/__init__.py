@@ -112,8 +112,8 @@ def write(pruned: Any) -> str:
         with suppress(layout.NeedsEmitter):
             return layout.write(pruned)
         return _dump(pruned)
-    except (RecursionError, ValueError, yaml.YAMLError) as exc:
-        raise TurnCompileError(f"A value cannot be written ({exc})") from exc
+    except Exception as exc:  # a time's own zone may raise anything
+        raise TurnCompileError(f"A value cannot be written ({type(exc).__name__}: {exc})") from exc
 
 
 def _dump(pruned: Any) -> str:

@@ -363,3 +363,12 @@ def test_an_override_is_written_as_text() -> None:
 
     assert data["metadata"] == {"current_progression": [str(ASK.id), str(YES.id)]}
     assert Branch.from_dict(data).progression == (ASK.id, YES.id)
+
+
+def test_a_branch_without_a_word_on_its_system_is_refused() -> None:
+    """None says that there is none; nothing at all says nothing."""
+    data = Branch("Be brief.").to_dict()
+    del data["system"]
+
+    with pytest.raises(TurnCompileError, match="`system` of a serialised branch is missing"):
+        Branch.from_dict(data)

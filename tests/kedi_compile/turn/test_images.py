@@ -116,6 +116,7 @@ REFUSED = [
     ("http://0x7f.0.0.0x1/", "the host '0x7f.0.0.0x1' is an address in an unusual notation"),
     ("http://0177.0.0.1/", "the host '0177.0.0.1' is an address in an unusual notation"),
     ("http://\u3002/", "the URL names no host"),
+    ("http://[64:ff9b:1:a00::1]/", "the host '64:ff9b:1:a00::1' is an inner address"),
     ("http://[fec0::1]/", "the host 'fec0::1' is an inner address"),
     ("http://me:secret@192.168.0.1/", "the host '192.168.0.1' is an inner address"),
 ]

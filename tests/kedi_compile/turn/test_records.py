@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from kedi_compile import TurnCompileError
+from kedi_compile import TurnCompileError, UnknownRecordError
 from kedi_compile.message import MessageRole
 from kedi_compile.turn import (
     ActionRequest,
@@ -314,3 +314,28 @@ def test_a_response_takes_the_call_it_answers_along() -> None:
     assert (response.content.function, response.content.arguments) == ("look", {"at": ["it"]})
     assert (response.content.output, response.content.error, response.sender) == (42, "late", "tool")
     assert response.content.action_request_id == call.id
+
+
+class Greeting(AssistantResponse):
+    """A derived answer."""
+
+
+class Whispered(Message):
+    """A record with a role that derives from no known kind."""
+
+    role = MessageRole.ASSISTANT
+
+
+def test_a_derived_record_is_written_as_what_it_derives_from() -> None:
+    """So that it can be read again."""
+    record = Greeting.create("Hi.", id=UUID(int=9))
+
+    arrived = record_from_dict(record.to_dict())
+
+    assert (type(arrived), arrived.id, arrived.content) == (AssistantResponse, record.id, record.content)
+
+
+def test_a_record_that_could_not_be_read_again_is_not_written() -> None:
+    """It would come back without its role, and be left out of the conversation."""
+    with pytest.raises(UnknownRecordError, match="is a Whispered with the role 'assistant', and derives from no known"):
+        Whispered(content="psst").to_dict()

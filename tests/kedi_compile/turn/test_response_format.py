@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 import pytest
-from pydantic import BaseModel, ConfigDict, RootModel, create_model
+from pydantic import BaseModel, ConfigDict, Field, RootModel, create_model
 
 from kedi_compile import TurnCompileError
 from kedi_compile.turn.response_format import example_text, schema_of
@@ -268,3 +268,32 @@ def test_a_title_that_the_model_chose_is_kept() -> None:
         a: int
 
     assert (schema_of(Chosen) or {})["title"] == "Chosen"
+
+
+class Inner(BaseModel):
+    """A docstring."""
+
+    q: int = Field(default=1, alias="Q")
+
+
+class Outer(BaseModel):
+    """A model with defaults."""
+
+    i: Inner = Inner()
+    tags: frozenset[int | str] = frozenset({"b", "a", 1})
+
+
+@pytest.mark.parametrize("model", [RootModel[Inner], RootModel[list[Inner]], Inner])
+def test_a_schema_is_that_of_a_derived_class(model: type[BaseModel]) -> None:
+    """A root model stays a reference to what it holds."""
+    derived = create_model(f"{model.__name__}Request", __base__=model)
+
+    assert schema_of(model) == derived.model_json_schema()
+
+
+def test_a_default_is_shown_as_pydantic_shows_it() -> None:
+    """By its aliases; only a set is put in an order of its own."""
+    properties = (schema_of(Outer) or {})["properties"]
+
+    assert properties["i"]["default"] == {"Q": 1}
+    assert properties["tags"]["default"] == [1, "a", "b"]

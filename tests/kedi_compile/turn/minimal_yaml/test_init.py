@@ -162,9 +162,9 @@ def test_a_plain_value_is_written_as_it_is(value: Any, text: str) -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (object(), "A value cannot be written (('cannot represent an object', <object object at "),
-        ({"a": 10**5_000}, "A value cannot be written (Exceeds the limit (4300 digits) for integer"),
-        ([int], "A value cannot be written (('cannot represent an object', <class 'int'>))"),
+        (object(), "A value cannot be written (RepresenterError: ('cannot represent an object', <object object at "),
+        ({"a": 10**5_000}, "A value cannot be written (ValueError: Exceeds the limit (4300 digits) for integer"),
+        ([int], "A value cannot be written (RepresenterError: ('cannot represent an object', <class 'int'>))"),
     ],
     ids=["object", "number", "class"],
 )
