@@ -65,7 +65,7 @@ async def chat(
     turn = await compiled_turn(
         branch, instruction, param, context_blocks=context_blocks, restored_system=restored_system
     )
-    answer = await _invoke(branch, turn, param, session)
+    answer, _ = await _invoke(branch, turn, param, session, recorded=False)
     return str(answer.response)
 
 
@@ -87,8 +87,7 @@ async def communicate(
     turn = await compiled_turn(
         branch, instruction, param, context_blocks=context_blocks, restored_system=restored_system
     )
-    answer = await _invoke(branch, turn, param, session)
-    added = await add(branch, turn.instruction, [Entry(answer, {"assistant_response": answer})])
+    answer, added = await _invoke(branch, turn, param, session, recorded=True)
     await tell(branch, added)
     return str(answer.response)
 
@@ -157,7 +156,10 @@ def _keep_session(model: Any, session_id: str | None) -> None:
         model.endpoint.session_id = session_id
 
 
-async def _invoke(branch: LionBranch, turn: CompiledChatRequest, param: ChatParam, session: Session) -> Any:
+async def _invoke(
+    branch: LionBranch, turn: CompiledChatRequest, param: ChatParam, session: Session, *, recorded: bool
+) -> tuple[Any, list[Any]]:
+    """Return the answer, and the messages that were recorded before the model's session counts as continued."""
     counted = "include_token_usage_to_model"
     options = {name: value for name, value in param.to_dict().items() if name == counted}
     model = _model(branch, param)
@@ -165,7 +167,10 @@ async def _invoke(branch: LionBranch, turn: CompiledChatRequest, param: ChatPara
         call = await model.invoke(messages=provider_messages(turn), **{**turn.provider_kwargs, **options})
         await branch.emit_and_log(call)
         call.assert_completed()
-    return answer_of(call.response, branch)
+        answer = answer_of(call.response, branch)
+        entries = [Entry(answer, {"assistant_response": answer})]
+        added = await add(branch, turn.instruction, entries) if recorded else []
+    return answer, added
 
 
 async def _until(stream: Any, deadline: float | None) -> AsyncGenerator[Any]:

@@ -8,7 +8,7 @@ with nothing awaited between them, and the listeners are told afterwards. Source
 from __future__ import annotations
 
 from collections.abc import Sequence
-from inspect import iscoroutinefunction
+from inspect import isawaitable, iscoroutinefunction
 from typing import TYPE_CHECKING, Any
 
 from kedi_compile.turn import Instruction
@@ -39,25 +39,24 @@ async def tell(branch: LionBranch, messages: Sequence[Any]) -> None:
     """Tell the branch's listeners of messages: plain functions first, which keep the branch's own views.
 
     Raises:
-        Exception: what the first listener that failed raised, once all of them were told.
+        BaseException: what the first listener that failed raised, a cancellation included, once all of them were told.
     """
     manager: Any = branch.msgs
-    listeners = list(manager._on_message_added)  # noqa: SLF001  # LionAGI has no public name for them
-    failures: list[Exception] = []
+    failures: list[BaseException] = []
     for is_async in (False, True):
         for message in messages:
-            for listener in listeners:
+            for listener in list(manager._on_message_added):  # noqa: SLF001  # LionAGI has no public name for them
                 if iscoroutinefunction(listener) is is_async:
                     failures += await _told(listener, message)
     if failures:
         raise failures[0]
 
 
-async def _told(listener: Any, message: Any) -> list[Exception]:
+async def _told(listener: Any, message: Any) -> list[BaseException]:
     try:
         told = listener(message)
-        if iscoroutinefunction(listener):
+        if isawaitable(told):
             await told
-    except Exception as exc:  # noqa: BLE001  # the listener's own; the others are to be told as well
+    except BaseException as exc:  # noqa: BLE001  # the listener's own; the others are to be told as well
         return [exc]
     return []

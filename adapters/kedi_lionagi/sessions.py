@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
+from weakref import WeakKeyDictionary
 
 from kedi_compile import CompiledChatRequest, TurnCompileError
 
@@ -21,9 +23,22 @@ _NAMES = ("resume", "continue_conversation", "continue_recent")
 """Arguments of LionAGI's CLI providers that continue a session."""
 
 
+@dataclass
+class _Endpoint:
+    """What is known of an endpoint: the session it had after the last turn that succeeded, and the turns under way."""
+
+    kept: Any = None
+    turns: int = 0
+
+
+_ENDPOINTS: WeakKeyDictionary[Any, _Endpoint] = WeakKeyDictionary()
+
+
 @contextmanager
 def in_session(model: Any, turn: CompiledChatRequest, session: Session) -> Generator[None]:
-    """Send a turn inside; a session that was set aside for it comes back if that fails.
+    """Send and record a turn inside; if that fails, the model has the session of the last turn that did not.
+
+    A session that is set aside for one turn is still the model's for those beside it.
 
     Raises:
         TurnCompileError: the model has a session, or the provider's arguments name one, and `session` says nothing,
@@ -34,19 +49,29 @@ def in_session(model: Any, turn: CompiledChatRequest, session: Session) -> Gener
     if not model.is_cli:
         yield
         return
-    before = model.provider_session_id
-    _refuse_session(
-        next((turn.provider_kwargs[name] for name in _NAMES if turn.provider_kwargs.get(name)), None), session
-    )
+    endpoint = model.endpoint
+    known = _ENDPOINTS.setdefault(endpoint, _Endpoint())
+    if not known.turns:
+        known.kept = endpoint.session_id
+    _refuse_named(turn, session)
     if session == "refuse":
-        _refuse_session(before, session)
-    ours = model.endpoint.session_id = None if session == "new" else before
+        _refuse_session(known.kept, session)
+    endpoint.session_id = None if session == "new" else known.kept
+    known.turns += 1
     try:
         yield
     except BaseException:
-        if model.endpoint.session_id == ours:  # else another turn has set its own meanwhile
-            model.endpoint.session_id = before
+        endpoint.session_id = known.kept
         raise
+    else:
+        known.kept = endpoint.session_id
+    finally:
+        known.turns -= 1
+
+
+def _refuse_named(turn: CompiledChatRequest, session: Session) -> None:
+    named = (turn.provider_kwargs.get(name) for name in _NAMES)
+    _refuse_session(next(filter(None, named), None), session)
 
 
 def _refuse_session(named: object, session: Session) -> None:

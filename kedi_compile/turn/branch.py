@@ -17,7 +17,7 @@ from uuid import UUID
 from kedi_compile.errors import TurnCompileError
 from kedi_compile.message import MessageRole
 
-from .ids import ids_of, named
+from .ids import ids_of, named, optional_id
 from .literal import literal_content
 from .records import Message, System, record_from_dict
 from .refusals import refuse_other
@@ -144,13 +144,15 @@ class Branch:
         refuse_other(data, Mapping, "A serialised branch is a mapping")
         if "system" not in data:
             raise TurnCompileError("`system` of a serialised branch is missing; it is an id, or None", path="system")
+        if unknown := sorted(map(str, data.keys() - _PARTS.keys() - {"system"})):
+            raise TurnCompileError(f"A serialised branch has no part {', '.join(unknown)}", path=unknown[0])
         for name, kind in _PARTS.items():
             refuse_other(data.get(name), kind, f"`{name}` of a serialised branch is a {kind.__name__}", name)
         records = [record_from_dict(item) for item in data["records"]]
-        named_so = data.get("system")
-        system: Any = next((record for record in records if str(record.id) == named_so), None)
+        named_so = optional_id(data["system"])
+        system: Any = next((record for record in records if record.id == named_so), None)
         if system is None and named_so is not None:
-            raise TurnCompileError(f"The system {named_so!r} is not among the records", path="system")
+            raise TurnCompileError(f"The system {named_so} is not among the records", path="system")
         return cls(system, records, ids_of(data["progression"]), deepcopy(dict(data["metadata"])))
 
 

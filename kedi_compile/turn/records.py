@@ -91,9 +91,10 @@ class Message:
         Raises:
             UnknownRecordError: it has a role and derives from none of the known kinds, so it could not be read again.
         """
-        content = self.content.to_dict() if isinstance(self.content, MessageContent) else self.content
+        kind = KINDS[self._known_kind()]
+        content = self.content if kind.content_type is None else kind.content_type.of(self.content).to_dict()
         return {
-            "kind": self._known_kind(),
+            "kind": kind.__name__,
             "id": str(self.id),
             "created_at": self.created_at.isoformat(),
             "sender": self.sender,
@@ -133,7 +134,7 @@ class Message:
 
 def _time(value: object) -> datetime:
     try:
-        if isinstance(value, int | float):
+        if isinstance(value, int | float) and not isinstance(value, bool):
             return datetime.fromtimestamp(value, UTC)
         time = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
         return time if time.tzinfo else time.replace(tzinfo=UTC)

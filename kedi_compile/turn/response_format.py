@@ -45,29 +45,44 @@ def schema_of(response_format: object) -> dict[str, Any] | None:
             path=FIELD,
         )
     try:
-        schema = model.model_json_schema(schema_generator=_Ordered)
+        schema = _own_schema(model)
     except Exception as exc:  # a model's own hooks may raise anything
         raise TurnCompileError(f"`{FIELD}` is {model.__name__}, which has no JSON schema ({exc})", path=FIELD) from exc
     return _as_request(schema, model)
 
 
+def _own_schema(model: type[BaseModel]) -> dict[str, Any]:
+    own = getattr(model.model_json_schema, "__func__", None) is not getattr(
+        BaseModel.model_json_schema, "__func__", None
+    )
+    return model.model_json_schema() if own else model.model_json_schema(schema_generator=_Ordered)
+
+
 class _Ordered(GenerateJsonSchema):
-    """Pydantic's generator; a default that is a set is shown in an order of its own, not in that of hashes."""
+    """Pydantic's generator; a set in a default is shown in an order of its own, not in that of hashes."""
 
     def encode_default(self, dft: Any) -> Any:
-        if isinstance(dft, AbstractSet):
-            with suppress(TurnCompileError):
-                return list(plain(dft, FIELD, prune=False))
-        return super().encode_default(dft)
+        return super().encode_default(_ordered(dft))
+
+
+def _ordered(value: Any) -> Any:
+    """A default with its sets as lists in order; what is inside a model is pydantic's."""
+    if isinstance(value, AbstractSet):
+        with suppress(TurnCompileError):
+            return list(plain(value, FIELD, prune=False))
+    if type(value) is list:
+        return [_ordered(item) for item in value]
+    if type(value) is tuple:
+        return tuple(_ordered(item) for item in value)
+    return {key: _ordered(item) for key, item in value.items()} if type(value) is dict else value
 
 
 def _as_request(schema: dict[str, Any], model: type[BaseModel]) -> dict[str, Any]:
     """Change a model's schema to that of an undocumented class `<Model>Request` derived from it, without making one."""
     name = schema.get("$ref", "").rpartition("/")[2]
-    if name and issubclass(model, RootModel):
-        return {**schema, "title": f"{model.__name__}Request"}
-    top = {"$defs": schema["$defs"], **schema["$defs"][name]} if name else dict(schema)
-    if top.get("title") == model.__name__ and "title" not in model.model_config:
+    held = name and issubclass(model, RootModel)
+    top = {"$defs": schema["$defs"], **schema["$defs"][name]} if name and not held else dict(schema)
+    if held or (top.get("title") == model.__name__ and model.model_config.get("title") is None):
         top["title"] = f"{model.__name__}Request"
     if top.get("description") == inspect.cleandoc(model.__doc__ or ""):
         del top["description"]

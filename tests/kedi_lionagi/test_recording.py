@@ -131,3 +131,60 @@ async def test_a_message_that_cannot_be_made_leaves_the_branch_alone() -> None:
         await add(branch, Instruction.create("q"), [Entry(None, {"action_request": 7, "action_output": 1})])
 
     assert kinds(branch) == []
+
+
+class Later:
+    """A listener whose call is async, although it is no coroutine function."""
+
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+
+    async def __call__(self, message: object) -> None:
+        self.heard.append(type(message).__name__)
+
+
+async def test_whatever_a_listener_returns_is_awaited() -> None:
+    """An object with an async call hears of each message."""
+    later = Later()
+
+    await communicate(listening(scripted("a"), later), "q", ChatParam())
+
+    assert later.heard == TURN
+
+
+async def test_a_listener_may_leave_while_it_is_told() -> None:
+    """It is not told again."""
+    branch = scripted("a")
+    heard: list[str] = []
+
+    def once(message: object) -> None:
+        heard.append(type(message).__name__)
+        branch.msgs._on_message_added.remove(once)  # noqa: SLF001  # LionAGI has no public way to listen
+
+    await communicate(listening(branch, once), "q", ChatParam())
+
+    assert heard == ["Instruction"]
+
+
+async def test_a_cancelled_listener_keeps_no_other_from_hearing() -> None:
+    """A store that comes later must have every turn that is in the branch."""
+
+    async def sleep(_message: object) -> None:
+        await anyio.sleep(10)
+
+    stored: list[str] = []
+
+    async def store(message: object) -> None:
+        stored.append(type(message).__name__)
+
+    branch = listening(listening(scripted("a"), sleep), store)
+    task = asyncio.create_task(communicate(branch, "q", ChatParam()))
+    while len(branch.msgs.messages) < 2:  # noqa: ASYNC110  # LionAGI has no event to wait for
+        await asyncio.sleep(0)
+    for _ in range(2):
+        await asyncio.sleep(0.01)
+        task.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert stored == kinds(branch) == TURN

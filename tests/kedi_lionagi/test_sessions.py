@@ -1,7 +1,7 @@
 """A provider's own session: refused, continued or begun anew, on every way, and never left changed by a failure."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
@@ -10,7 +10,7 @@ pytest.importorskip("lionagi", reason="LionAGI is not installed")
 
 from lionagi import Branch
 from lionagi.operations.types import ChatParam, RunParam
-from lionagi.testing import ErrorResponse, TestBranch
+from lionagi.testing import ErrorResponse, TestBranch, TextResponse
 
 from kedi_compile import TurnCompileError, TurnStreamError
 from kedi_lionagi import chat, communicate, run
@@ -36,7 +36,7 @@ async def by_run(branch: Branch, **options: Any) -> None:
 
 
 WAYS = pytest.mark.parametrize("way", [by_chat, by_communicate, by_run])
-Way = Callable[..., Awaitable[None]]
+Way = Callable[..., Coroutine[Any, Any, None]]
 
 
 def in_session(branch: Branch) -> Branch:
@@ -97,17 +97,49 @@ async def test_an_unknown_word_is_refused(way: Way) -> None:
     assert sent(branch) == []
 
 
-async def test_a_turn_that_fails_late_leaves_the_session_of_another_alone() -> None:
-    """What was set meanwhile is not this turn's to undo."""
-    branch = in_session(branch_with([ErrorResponse(message="full", delay_ms=20)]))
-    asking = asyncio.create_task(by_chat(branch, session="new"))
-    await asyncio.sleep(0.005)
-    branch.chat_model.endpoint.session_id = "s-9"
+@pytest.mark.parametrize("way", [by_chat, by_communicate])
+async def test_a_provider_that_names_a_session_and_fails_is_set_back(way: Way) -> None:
+    """As LionAGI's own CLI providers do: a plain retry must not be refused for it."""
+    branch = branch_with([ErrorResponse(message="full", delay_ms=5)])
+    asking = asyncio.create_task(way(branch))
+    await asyncio.sleep(0.002)
+    branch.chat_model.endpoint.session_id = "s-new"
 
     with pytest.raises(RuntimeError, match="full"):
         await asking
 
-    assert branch.chat_model.provider_session_id == "s-9"
+    assert branch.chat_model.provider_session_id is None
+
+
+async def test_a_turn_that_fails_late_leaves_the_session_of_another_alone() -> None:
+    """The model has the session of the last turn that succeeded."""
+    branch = in_session(branch_with([ErrorResponse(message="full", delay_ms=20), TextResponse(content="Done.")]))
+    failing = asyncio.create_task(by_chat(branch, session="new"))
+    await asyncio.sleep(0.005)
+
+    await by_chat(branch, session="resume")
+    with pytest.raises(RuntimeError, match="full"):
+        await failing
+
+    assert set(resumed(branch)) == {None, "s-1"}
+    assert branch.chat_model.provider_session_id == "s-1"
+
+
+async def test_a_turn_that_was_not_recorded_continues_no_session() -> None:
+    """It was cancelled while somebody held the branch's lock, after the provider had answered."""
+    branch = scripted("Done.")
+    pile = branch.msgs.messages
+    asking = asyncio.create_task(by_communicate(branch))
+    while not sent(branch):  # noqa: ASYNC110  # the script has no event to wait for
+        await asyncio.sleep(0)
+
+    async with pile:
+        branch.chat_model.endpoint.session_id = "s-new"
+        await asyncio.sleep(0.01)
+        asking.cancel()
+        await asyncio.wait([asking])
+
+    assert (asking.cancelled(), len(pile), branch.chat_model.provider_session_id) == (True, 0, None)
 
 
 async def test_the_session_is_kept_with_the_turn_also_when_a_listener_fails() -> None:

@@ -336,7 +336,7 @@ def test_a_branch_and_its_plain_data_share_nothing() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"system": str(ASK.id)}, "The system '00000000-0000-0000-0000-000000000001' is not among the records"),
+        ({"system": str(ASK.id)}, "The system 00000000-0000-0000-0000-000000000001 is not among the records"),
         ({"records": [{"kind": "Note"}]}, "'Note' is no kind of record"),
         ({"records": [YES.to_dict(), YES.to_dict()]}, "The branch would hold 1 record(s)"),
         ({"records": [YES.to_dict()], "system": str(YES.id)}, "The system of a branch is a System record, not a "),
@@ -372,3 +372,9 @@ def test_a_branch_without_a_word_on_its_system_is_refused() -> None:
 
     with pytest.raises(TurnCompileError, match="`system` of a serialised branch is missing"):
         Branch.from_dict(data)
+
+
+def test_a_part_that_is_not_known_is_refused() -> None:
+    """It would be lost in silence."""
+    with pytest.raises(TurnCompileError, match="A serialised branch has no part lanes"):
+        Branch.from_dict(Branch().to_dict() | {"lanes": []})

@@ -3,7 +3,7 @@
 import datetime as dt
 import json
 from copy import deepcopy
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, dataclass
 from typing import Any
 from uuid import UUID
 
@@ -339,3 +339,17 @@ def test_a_record_that_could_not_be_read_again_is_not_written() -> None:
     """It would come back without its role, and be left out of the conversation."""
     with pytest.raises(UnknownRecordError, match="is a Whispered with the role 'assistant', and derives from no known"):
         Whispered(content="psst").to_dict()
+
+
+@dataclass
+class Scored(AssistantResponseContent):
+    """A derived content."""
+
+    score: int = 0
+
+
+def test_a_derived_content_is_written_as_what_it_derives_from() -> None:
+    """So that it can be read again."""
+    record = AssistantResponse(content=Scored("Hi.", score=3))
+
+    assert record_from_dict(record.to_dict()).content == AssistantResponseContent("Hi.")

@@ -297,3 +297,37 @@ def test_a_default_is_shown_as_pydantic_shows_it() -> None:
 
     assert properties["i"]["default"] == {"Q": 1}
     assert properties["tags"]["default"] == [1, "a", "b"]
+
+
+class Held(RootModel[Inner]):
+    """A docstring that is nobody's business."""
+
+
+class Listed(BaseModel):
+    """A model with a set inside a default."""
+
+    by: dict[str, set[str]] = {"k": {"b", "a"}}
+
+
+class Foreign(BaseModel):
+    """A model with a schema of its own."""
+
+    @classmethod
+    def model_json_schema(cls) -> dict[str, Any]:  # type: ignore[override]  # the point of the test
+        """Return it."""
+        return {"title": "Foreign", "type": "object"}
+
+
+def test_a_root_model_keeps_its_docstring_to_itself() -> None:
+    """Also where it holds another model."""
+    assert schema_of(Held) == create_model("HeldRequest", __base__=Held).model_json_schema()
+
+
+def test_sets_inside_a_default_are_in_order() -> None:
+    """At any depth of lists and mappings."""
+    assert (schema_of(Listed) or {})["properties"]["by"]["default"] == {"k": ["a", "b"]}
+
+
+def test_a_schema_of_the_models_own_is_asked_for_as_it_is() -> None:
+    """An override takes whatever arguments it takes."""
+    assert schema_of(Foreign) == {"title": "ForeignRequest", "type": "object"}
