@@ -272,10 +272,10 @@ async def test_the_time_a_consumer_takes_counts_for_the_deadline() -> None:
     branch = streamed(
         {"type": "tool_use", "tool_name": "f", "tool_id": "t1", "tool_input": {}}, {"type": "text", "content": "Done."}
     )
-    stream = run(branch, "And now?", RunParam(), deadline=0.01)
+    stream = run(branch, "And now?", RunParam(), deadline=0.5)
 
     await anext(stream)
-    await asyncio.sleep(0.02)
+    await asyncio.sleep(0.6)
     with pytest.raises(TimeoutError):
         await anext(stream)
 

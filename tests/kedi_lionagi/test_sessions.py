@@ -100,9 +100,9 @@ async def test_an_unknown_word_is_refused(way: Way) -> None:
 @pytest.mark.parametrize("way", [by_chat, by_communicate])
 async def test_a_provider_that_names_a_session_and_fails_is_set_back(way: Way) -> None:
     """As LionAGI's own CLI providers do: a plain retry must not be refused for it."""
-    branch = branch_with([ErrorResponse(message="full", delay_ms=5)])
+    branch = branch_with([ErrorResponse(message="full", delay_ms=200)])
     asking = asyncio.create_task(way(branch))
-    await asyncio.sleep(0.002)
+    await asyncio.sleep(0.02)
     branch.chat_model.endpoint.session_id = "s-new"
 
     with pytest.raises(RuntimeError, match="full"):
@@ -113,9 +113,9 @@ async def test_a_provider_that_names_a_session_and_fails_is_set_back(way: Way) -
 
 async def test_a_turn_that_fails_late_leaves_the_session_of_another_alone() -> None:
     """The model has the session of the last turn that succeeded."""
-    branch = in_session(branch_with([ErrorResponse(message="full", delay_ms=20), TextResponse(content="Done.")]))
+    branch = in_session(branch_with([ErrorResponse(message="full", delay_ms=300), TextResponse(content="Done.")]))
     failing = asyncio.create_task(by_chat(branch, session="new"))
-    await asyncio.sleep(0.005)
+    await asyncio.sleep(0.02)
 
     await by_chat(branch, session="resume")
     with pytest.raises(RuntimeError, match="full"):
