@@ -6,7 +6,7 @@ call's options that LionAGI keeps on an instruction are not read. Source: Turn s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
@@ -113,8 +113,3 @@ def _role(message: Any) -> MessageRole:
 @cache
 def _foreign(name: str, role: MessageRole) -> type[Message]:
     return type(name, (Message,), {"role": role, "__slots__": ()})
-
-
-def leading_system(records: Iterable[Message], order: list[UUID]) -> System | None:
-    """Return the first record of an order if it is a system record."""
-    return next((record for record in records if record.id in order[:1] and isinstance(record, System)), None)

@@ -1,7 +1,7 @@
 """What this adapter makes with LionAGI's own classes; the one file that imports it, at its first use.
 
 LionAGI brings a database toolkit and a tokenizer along, which a program that only compiles must not load. Everything
-else is reached through the public attributes of the objects that a caller hands over.
+else is reached through attributes of the objects that a caller hands over.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from kedi_compile import TurnCompileError
 from kedi_compile.turn import (
     ActionRequest,
     ActionResponse,
@@ -18,6 +17,7 @@ from kedi_compile.turn import (
     Message,
     System,
 )
+from kedi_compile.turn.refusals import refuse_other
 
 
 @cache
@@ -51,9 +51,7 @@ def refuse_strangers(branch: object, param: object) -> None:
     from lionagi.operations.types import ChatParam
 
     for name, value, kind in (("branch", branch, Branch), ("param", param, ChatParam)):
-        if not isinstance(value, kind):
-            found = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
-            raise TurnCompileError(f"`{name}` is a {found}; it must be LionAGI's {kind.__name__}", path=name)
+        refuse_other(value, kind, f"`{name}` must be LionAGI's {kind.__name__}", name)
 
 
 def instruction_of(record: Instruction) -> Any:

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from kedi_compile import TurnCompileError, TurnRequest, compile_chat_request, provider_messages
-from kedi_compile.turn import Branch
+from kedi_compile.turn import Branch, System
 from kedi_compile.turn.ids import ids_of
-from kedi_lionagi.branch import leading_system, record_of, to_instruction
+from kedi_lionagi.branch import record_of, to_instruction
 
 if TYPE_CHECKING:  # importing LionAGI takes as long as all the rest
     from lionagi.protocols.messages import Instruction as LionInstruction
@@ -55,5 +55,6 @@ def prepare_messages_for_chat(  # noqa: PLR0917  # LionAGI's signature
         raise TurnCompileError(f"Leave out {', '.join(given)}: the compiler gives a history one meaning only")
     records = [record_of(message) for message in messages]
     order = ids_of(progression or [record.id for record in records])
-    branch = Branch(leading_system(records, order), records, order)
+    leading = next((record for record in records if record.id in order[:1]), None)
+    branch = Branch(leading if isinstance(leading, System) else None, records, order)
     return provider_messages(compile_chat_request(branch, TurnRequest(to_instruction(new_instruction))))
