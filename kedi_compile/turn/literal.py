@@ -11,11 +11,10 @@ from copy import deepcopy
 from typing import Any
 
 from .contents import text_of
-from .minimal_yaml import write
-from .minimal_yaml.plain import is_blank, plain
+from .minimal_yaml.plain import plain
 from .records import ActionRequest, ActionResponse, AssistantResponse, Instruction, Message, System
 from .refusals import blaming
-from .render import instruction_content
+from .render import instruction_content, sections_text
 from .views import view_of
 
 
@@ -41,8 +40,7 @@ def _action_response(record: ActionResponse) -> str:
 
 
 def _written(record: Message, fields: tuple[str, ...]) -> str:
-    shown = {field.title(): plain(getattr(record.content, field), field) for field in fields}
-    return write({title: value for title, value in shown.items() if not is_blank(value)}).strip()
+    return sections_text({field.title(): plain(getattr(record.content, field), field) for field in fields})
 
 
 _LITERAL: tuple[tuple[type[Message], Callable[[Any], Any]], ...] = (

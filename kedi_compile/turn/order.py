@@ -6,7 +6,8 @@ Source: Turn specification, D2 (Validate conversation ordering and merge assista
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
+from typing import Any
 
 from kedi_compile.errors import TurnCompileError
 
@@ -34,18 +35,12 @@ def arrange(history: Sequence[View], *, has_system: bool) -> list[View]:
 
 def _merged(history: Sequence[View]) -> list[View]:
     merged: list[View] = []
-    run: list[AssistantView] = []
-    for view in history:
-        if isinstance(view, AssistantView):
-            run.append(view)
-            continue
-        merged += _one(run)
-        merged.append(view)
-        run = []
-    return merged + _one(run)
+    for kind, run in groupby(history, type):
+        views = list(run)
+        merged += [_joined(views)] if kind is AssistantView else views
+    return merged
 
 
-def _one(run: Sequence[AssistantView]) -> list[View]:
-    if len(run) < 2:  # noqa: PLR2004  # nothing to join
-        return list(run)
-    return [AssistantView(run[0].record_id, "\n\n".join(view.assistant_response for view in run))]
+def _joined(run: Sequence[Any]) -> AssistantView:
+    """Join one answer or several; one alone stays what it says."""
+    return AssistantView(run[0].record_id, "\n\n".join(view.assistant_response for view in run))

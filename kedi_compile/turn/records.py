@@ -91,7 +91,7 @@ class Message:
         Raises:
             UnknownRecordError: it has a role and derives from none of the known kinds, so it could not be read again.
         """
-        kind = KINDS[self._known_kind()]
+        kind = self._known_kind()
         content = self.content if kind.content_type is None else kind.content_type.of(self.content).to_dict()
         return {
             "kind": kind.__name__,
@@ -103,21 +103,21 @@ class Message:
             "content": deepcopy(content),
         }
 
-    def _known_kind(self) -> str:
+    def _known_kind(self) -> type[Message]:
         kind = next(base for base in type(self).__mro__ if KINDS.get(base.__name__) is base)
         if kind is Message and self.role != MessageRole.UNSET:
             raise UnknownRecordError(
                 f"Record {self.id} is a {self.kind} with the role '{self.role}', and derives from no known kind",
                 record_ids=[self.id],
             )
-        return kind.__name__
+        return kind
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Build a record of this class from `to_dict`'s result; `created_at` may also be seconds since 1970.
 
-        A time without zone is in UTC.
-        The record keeps none of the containers in `data`. To read records of several kinds, use `record_from_dict`.
+        A time without zone is in UTC. The record keeps none of the containers in `data`. To read records of several
+        kinds, use `record_from_dict`.
 
         Raises:
             TurnCompileError: a key is neither a field nor in `IGNORED`, so something would be lost.
@@ -276,8 +276,8 @@ def record_from_dict(data: Mapping[str, Any]) -> Message:
         TurnCompileError: the kind is missing or not one of `KINDS`.
     """
     refuse_other(data, Mapping, "A serialised record is a mapping")
-    kind = KINDS.get(str(data.get("kind")))
+    found = data.get("kind")
+    kind = KINDS.get(str(found))
     if kind is None:
-        found = data.get("kind")
         raise TurnCompileError(f"{found!r} is no kind of record; under the key 'kind' stands one of {sorted(KINDS)}")
     return kind.from_dict(data)

@@ -5,7 +5,7 @@ Source: Turn specification, D2 (Render immutable provider-neutral messages).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kedi_compile.errors import TurnCompileError
@@ -72,7 +72,12 @@ def _instruction_text(view: InstructionView) -> str:
         "Context": _context(view),
         **view.call_sections,
     }
-    return write({title: value for title, value in found.items() if not is_blank(value)}).strip()
+    return sections_text(found)
+
+
+def sections_text(sections: Mapping[str, Any]) -> str:
+    """Return sections of plain values by their titles as one text; those with nothing to show are left out."""
+    return write({title: value for title, value in sections.items() if not is_blank(value)}).strip()
 
 
 def _context(view: InstructionView) -> list[Any]:
