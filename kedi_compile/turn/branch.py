@@ -82,16 +82,16 @@ class MessageManager:
             TurnCompileError: an id is missing from the branch, or a record cannot be written.
         """
         records = self.lookup(self.progression if progression is None else ids_of(progression))
-        shown = [record for record in records if record.role is not MessageRole.UNSET]
-        return [{"role": record.role.value, "content": literal_content(record)} for record in shown]
+        shown = [record for record in records if record.role != MessageRole.UNSET]
+        return [{"role": str(record.role), "content": literal_content(record)} for record in shown]
 
 
 class Branch:
     """One conversation.
 
     For one task or thread that writes; any number may compile from it meanwhile. The branch keeps the records it is
-    given, not copies. Without a `progression` the order is the system record's and
-    then that of `records`. `metadata["current_progression"]` replaces the order for reading and not for `msgs`.
+    given, not copies. Without a `progression` the system record comes first and then `records` in their order.
+    `metadata["current_progression"]` replaces the order for reading and not for `msgs`.
     """
 
     def __init__(

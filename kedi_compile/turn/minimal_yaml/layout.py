@@ -1,7 +1,7 @@
-"""The layout of everyday values: mappings with words as keys, lists, texts and numbers.
+"""The layout of everyday values: mappings with words as keys, lists, texts, numbers and dates.
 
 An emitter decides each line by looking back and ahead; for values of these few types the line follows from the value
-alone, in a tenth of the time. What is not of them (a date, a set, bytes, a key in quotes, a text that ends in empty
+alone, in a tenth of the time. What is not of them (a set, bytes, a key of several lines, a text that ends in empty
 lines) is left to the emitter, the whole document with it. The tests hold both to the same bytes.
 """
 
