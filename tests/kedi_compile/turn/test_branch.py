@@ -378,3 +378,16 @@ def test_a_part_that_is_not_known_is_refused() -> None:
     """It would be lost in silence."""
     with pytest.raises(TurnCompileError, match="A serialised branch has no part lanes"):
         Branch.from_dict(Branch().to_dict() | {"lanes": []})
+
+
+class Shouted(Message):
+    """A record whose role is given as text."""
+
+    role = "user"  # type: ignore[assignment]  # as somebody may write it
+
+
+def test_the_literal_projection_takes_a_role_that_is_text() -> None:
+    """It is compared as the compiler compares it."""
+    branch = Branch(records=[Shouted(content="Hey!")])
+
+    assert branch.msgs.to_chat_msgs() == [{"role": "user", "content": "Hey!"}]
