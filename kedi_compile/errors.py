@@ -4,11 +4,14 @@
     ├── HistoryConfigurationError (also ValueError)   an adapter or scope that can never work as configured
     ├── HistoryProcessingError                        a callback, predicate or copy failed; nothing was sent
     │   └── HistoryProcessingValidationError          an edit broke a rule; nothing was sent
+    ├── ConversationError (also RuntimeError)         a stored or running conversation cannot be used as asked
+    │   └── ConversationConflict                      another writer committed first; read again and retry
     ├── TurnCompileError (also ValueError)            records and request make no turn; nothing was compiled
     │   └── UnknownRecordError (also TypeError)       a record of a kind the compiler does not know
     └── TurnStreamError (also RuntimeError)           a provider ended a turn's stream with an error
 
     HistoryProcessingWarning (UserWarning)
+    ├── HistoryLaneWarning                            a conversation goes on without the turns of another lane
     ├── HistoryPrefixWarning                          a processor may change earlier history
     └── HistoryProtectedWarning                       a processor could free nothing
 
@@ -20,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 
@@ -83,6 +87,44 @@ class HistoryProcessingValidationError(HistoryProcessingError):
         return type(self), (self.violations,)
 
 
+class ConversationError(KediError, RuntimeError):
+    """A conversation cannot be used as asked: it is damaged, closed, or would wait for itself; nothing was committed.
+
+    `session_id` names the conversation where it is known.
+    """
+
+    def __init__(self, message: str, *, session_id: str | None = None) -> None:
+        super().__init__(message)
+        self.session_id = session_id
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self),), self.__dict__
+
+
+class ConversationConflict(ConversationError):
+    """Another writer committed to the conversation first, so nothing of this turn was; read again and retry.
+
+    `expected` is the revision the turn began from (0: no conversation), `found` the one in the store (None: gone).
+    """
+
+    def __init__(self, session_id: str, *, expected: int, found: int | None) -> None:
+        there = "it is gone" if found is None else f"it is at revision {found}"
+        super().__init__(
+            f"Conversation {session_id!r} was at revision {expected} when this turn began, and now {there}; nothing "
+            "was committed. Run the turn again: it begins from what is stored now",
+            session_id=session_id,
+        )
+        self.expected = expected
+        self.found = found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _conflict, (self.session_id, self.expected, self.found)
+
+
+def _conflict(session_id: str, expected: int, found: int | None) -> ConversationConflict:
+    return ConversationConflict(session_id, expected=expected, found=found)
+
+
 class TurnCompileError(KediError, ValueError):
     """Records and a turn request do not make one exact request, so nothing was compiled.
 
@@ -131,6 +173,10 @@ SHOWN = 5
 
 class HistoryProcessingWarning(UserWarning):
     """The base of the warnings about history processing."""
+
+
+class HistoryLaneWarning(HistoryProcessingWarning):
+    """A conversation goes on in a fresh lane, so the model sees none of the turns of the others."""
 
 
 class HistoryPrefixWarning(HistoryProcessingWarning):

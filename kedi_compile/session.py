@@ -8,9 +8,9 @@ History specification, Callback Contract and Persistence and Continuation.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Generic, TypeVar
 
 from kedi_compile.dialect import Dialect, ProtectedReason
 from kedi_compile.errors import (
@@ -21,6 +21,7 @@ from kedi_compile.errors import (
     Violation,
     entries_text,
 )
+from kedi_compile.history.carried import Carried
 from kedi_compile.history.context import RequestInfo
 from kedi_compile.history.continuation import Continuation
 from kedi_compile.history.drive import drive, drive_sync
@@ -29,45 +30,9 @@ from kedi_compile.history.lifecycle import Lifecycle, RequestState
 from kedi_compile.history.origins import OriginLedger
 from kedi_compile.history.policy import HistoryPolicy
 from kedi_compile.history.revision import Revision, RunKnowledge
-from kedi_compile.history.usage import UsageCheckpoint, UsageMeter
+from kedi_compile.history.usage import UsageMeter
 
 MessageT = TypeVar("MessageT")
-
-
-@dataclass(frozen=True, slots=True)
-class Carried:
-    """What a session takes over from the one before, where a host keeps plain values between requests."""
-
-    generation: int = 0
-    usage: UsageCheckpoint | None = None
-    asks_usage: bool = False
-    may_warn: bool = True
-
-    def to_plain(self) -> dict[str, Any]:
-        """Return it as plain values that any store can hold."""
-        usage = self.usage and {
-            "tokens": self.usage.tokens,
-            "digest": self.usage.digest.hex(),
-            "length": self.usage.length,
-        }
-        return {
-            "generation": self.generation,
-            "usage": usage,
-            "asks_usage": self.asks_usage,
-            "may_warn": self.may_warn,
-        }
-
-    @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> Carried:
-        """Read back what `to_plain` returned; what is missing is as in a new run."""
-        known = plain.get("usage")
-        usage = UsageCheckpoint(known["tokens"], bytes.fromhex(known["digest"]), known["length"]) if known else None
-        return cls(
-            int(plain.get("generation", 0)),
-            usage,
-            bool(plain.get("asks_usage", False)),
-            bool(plain.get("may_warn", True)),
-        )
 
 
 class RunSession(Generic[MessageT]):

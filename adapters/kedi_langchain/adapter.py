@@ -21,9 +21,10 @@ from kedi_compile import (
     HistoryProcessorCallback,
     HistoryProcessorCondition,
 )
+from kedi_compile.history.carried import Carried
 from kedi_compile.history.policy import HistoryPolicy, warn_about_prefix
 from kedi_compile.history.reasoning import BoundReasoning, ReasoningProtection
-from kedi_compile.session import Carried, RunSession
+from kedi_compile.session import RunSession
 from kedi_langchain.attempts import FailedAttempts
 from kedi_langchain.dialect import DIALECT
 from kedi_langchain.editing import EditedRequest, request_info

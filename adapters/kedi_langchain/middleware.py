@@ -17,8 +17,9 @@ from langchain_core.messages import BaseMessage, convert_to_messages
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
+from kedi_compile.history.carried import Carried
 from kedi_compile.history.policy import HistoryPolicy
-from kedi_compile.session import Carried, RunSession
+from kedi_compile.session import RunSession
 from kedi_langchain.attempts import ModelSteps
 from kedi_langchain.durable import replacement
 from kedi_langchain.editing import EditedRequest, request_info

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, NotRequired
 from langchain.agents.middleware import AgentState
 from langchain.agents.middleware.types import PrivateStateAttr
 
-from kedi_compile.session import Carried
+from kedi_compile.history.carried import Carried
 
 KEY: Final = "kedi_history"
 

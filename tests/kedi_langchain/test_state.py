@@ -18,7 +18,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from chats import Answer, Context, StreamingChat, Transport, adapter, calls, keep, lines, noting, turns, untouched
 from checkpointers import CHECKPOINTERS, opened
-from kedi_compile.session import Carried
+from kedi_compile.history.carried import Carried
 from kedi_langchain.state import KEY, remembered, to_remember
 from threads import THREAD, Graph, agent, answering, asks, says
 
