@@ -4,9 +4,19 @@ This package knows no framework; the adapters are `kedi_pydantic_ai`, `kedi_lang
 that a turn is compiled from are in `kedi_compile.turn`.
 """
 
+from kedi_compile.conversation import (
+    AgentProfile,
+    ConversationCheckpoint,
+    ConversationState,
+    HistoryProcessingSettings,
+    history_scope,
+)
 from kedi_compile.dialect import EntryKind, HistoryEntry, HistoryOrigin, ProtectedReason
 from kedi_compile.errors import (
+    ConversationConflict,
+    ConversationError,
     HistoryConfigurationError,
+    HistoryLaneWarning,
     HistoryPrefixWarning,
     HistoryProcessingError,
     HistoryProcessingValidationError,
@@ -25,20 +35,28 @@ from kedi_compile.history.context import (
     HistoryProcessorState,
 )
 from kedi_compile.history.groups import HistoryGroup
+from kedi_compile.history.usage import UsageCheckpoint
 from kedi_compile.message import CompiledMessage, MessageRole
 from kedi_compile.turn import CompiledChatRequest, ContextBlock, TurnRequest, compile_chat_request, provider_messages
 
 __all__ = [
+    "AgentProfile",
     "CompiledChatRequest",
     "CompiledMessage",
     "ContextBlock",
+    "ConversationCheckpoint",
+    "ConversationConflict",
+    "ConversationError",
+    "ConversationState",
     "EntryKind",
     "HistoryConfigurationError",
     "HistoryEntry",
     "HistoryGroup",
+    "HistoryLaneWarning",
     "HistoryOrigin",
     "HistoryPrefixWarning",
     "HistoryProcessingError",
+    "HistoryProcessingSettings",
     "HistoryProcessingValidationError",
     "HistoryProcessingWarning",
     "HistoryProcessorCallback",
@@ -53,7 +71,9 @@ __all__ = [
     "TurnRequest",
     "TurnStreamError",
     "UnknownRecordError",
+    "UsageCheckpoint",
     "Violation",
     "compile_chat_request",
+    "history_scope",
     "provider_messages",
 ]

@@ -33,9 +33,9 @@ ROOMS: dict[str, set[str]] = {
     "__init__": {"errors", "message", "dialect", "turn", "history", "conversation"},
     "demo": {"__init__", "errors", "history", "kedi_pydantic_ai"},
     "cli": {"__init__", "demo"},
-    "kedi_langchain": {"__init__", "structure", "canonical", "dialect", "turn", "history", "session"},
+    "kedi_langchain": {"__init__", "structure", "canonical", "dialect", "turn", "history", "conversation", "session"},
     "kedi_lionagi": {"__init__", "turn"},
-    "kedi_pydantic_ai": {"__init__", "structure", "canonical", "dialect", "turn", "history", "session"},
+    "kedi_pydantic_ai": {"__init__", "structure", "canonical", "dialect", "turn", "history", "conversation", "session"},
 }
 """Room -> the rooms of the package it may import. The root's public names count as `__init__`."""
 
@@ -44,7 +44,7 @@ LIBRARIES: dict[str, set[str]] = {
     "turn": {"pydantic", "pydantic_core", "yaml"},
     "stores": {"sqlalchemy"},
     "history": {"anyio"},
-    "conversation": {"anyio", "orjson"},
+    "conversation": {"anyio", "pydantic"},
     "demo": {"pydantic_ai", "anthropic", "httpx2", "rich"},
     "cli": {"typer", "rich"},
     "kedi_langchain": {"langchain", "langchain_core", "langgraph", "orjson"},
@@ -62,7 +62,19 @@ NAMES_ONLY = {("structure", "uuid"), ("errors", "uuid"), ("turn", "uuid")}
 MAKES_RECORDS = CORE / "turn" / "records.py"
 """The one file of the core that may: a record built without an id and a time is given both."""
 
-FRAMEWORK_FREE = ("errors", "message", "structure", "canonical", "dialect", "turn", "history", "session", "__init__")
+FRAMEWORK_FREE = (
+    "errors",
+    "message",
+    "structure",
+    "canonical",
+    "dialect",
+    "turn",
+    "stores",
+    "history",
+    "conversation",
+    "session",
+    "__init__",
+)
 FOLDERS = ("kedi_compile", "adapters", "tests", "examples", "benchmarks")
 PACKAGES = ("kedi_compile", "kedi_langchain", "kedi_lionagi", "kedi_pydantic_ai")
 

@@ -70,7 +70,7 @@ async def _answer(question: Question, owner: object) -> object:
 def _answer_sync(question: Question, owner: object) -> object:
     with _wrapping(question), _running(owner):
         value = question.function(question.argument)
-        return _run_to_end(value) if inspect.isawaitable(value) else value
+        return run_to_end(value) if inspect.isawaitable(value) else value
 
 
 class _Raised:
@@ -93,7 +93,9 @@ def _released(value: object) -> Any:
     return value
 
 
-def _run_to_end(awaitable: Awaitable[Any]) -> object:
+def run_to_end(awaitable: Awaitable[Any]) -> object:
+    """Run an awaitable on a synchronous path, in another thread if this one is running a loop already."""
+
     async def finish() -> object:
         return await awaitable
 

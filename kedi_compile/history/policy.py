@@ -33,9 +33,9 @@ class HistoryPolicy(Generic[MessageT]):
     bound_reasoning: BoundReasoning | None = None
 
     def __post_init__(self) -> None:
-        _check_callable("history_processor", self.processor)
-        _check_callable("history_processor_condition", self.condition)
-        _check_callable("token_counter", self.token_counter)
+        check_callable("history_processor", self.processor)
+        check_callable("history_processor_condition", self.condition)
+        check_callable("token_counter", self.token_counter)
         _check_choice("reasoning_protection", self.reasoning_protection, get_args(ReasoningProtection))
         _check_choice("bound_reasoning", self.bound_reasoning, (None, *get_args(BoundReasoning)))
         if self.condition is not None and self.processor is None:
@@ -49,17 +49,22 @@ class HistoryPolicy(Generic[MessageT]):
         return "refuse" if binds_reasoning(model_names) else None
 
 
-def warn_about_prefix() -> None:
+def warn_about_prefix(stacklevel: int = 3) -> None:
     """Warn, at the line that makes an adapter, that its edits may cost cached prefixes; called by its `__init__`."""
     warnings.warn(
         "Edits may alter messages a provider has cached, so fewer requests may hit its prefix cache. Silence with "
         "warnings.filterwarnings('ignore', category=HistoryPrefixWarning)",
         HistoryPrefixWarning,
-        stacklevel=3,
+        stacklevel=stacklevel,
     )
 
 
-def _check_callable(name: str, value: Any) -> None:
+def check_callable(name: str, value: Any) -> None:
+    """Refuse what is neither callable nor None.
+
+    Raises:
+        HistoryConfigurationError: it is not.
+    """
     if value is not None and not callable(value):
         msg = f"`{name}` is {value!r}; pass the function itself, not what it returned, or None"
         raise HistoryConfigurationError(msg)

@@ -1,0 +1,155 @@
+"""What a conversation is, but for its messages, as versioned JSON: the same for stores and checkpoints.
+
+Lanes name their messages' records in order. Fields that an older version did not write are optional; a newer version is
+refused, because nobody here knows what it means. Source: History specification, Context Budget Accounting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Final, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from kedi_compile.conversation.lanes import Lane, LaneKey
+from kedi_compile.conversation.records import History
+from kedi_compile.errors import ConversationError
+from kedi_compile.history.carried import Carried
+from kedi_compile.history.usage import UsageCheckpoint
+
+VERSION: Final = 1
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+Count = Annotated[int, Field(ge=0, lt=2**53)]
+Name = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
+
+
+class Strict(BaseModel):
+    """Reads exact types only, and leaves out fields it does not know."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="ignore", hide_input_in_errors=True)
+
+
+class KeyModel(Strict):
+    """A lane's key."""
+
+    adapter: str
+    model: str
+    settings: str = ""
+    servers: str = ""
+    tools: str = ""
+    output: str = ""
+
+
+class UsageModel(Strict):
+    """Measured tokens, and the history they were measured on."""
+
+    tokens: Count
+    digest: Name
+    length: Count
+
+
+class LaneModel(Strict):
+    """One lane; `entries` are the names of its messages' records."""
+
+    key: KeyModel
+    entries: tuple[Name, ...] = ()
+    generation: Count = 0
+    turns: Count = 0
+    usage: UsageModel | None = None
+    asks_usage: bool = False
+
+
+class HeadModel(Strict):
+    """All lanes, the one that was used last at the end."""
+
+    version: Annotated[int, Field(ge=1)]
+    lanes: tuple[LaneModel, ...] = ()
+
+
+def write_head(lanes: Iterable[tuple[Lane[object], tuple[str, ...]]]) -> HeadModel:
+    """Return the head of these lanes with the names of their records."""
+    return HeadModel(version=VERSION, lanes=tuple(_lane_model(lane, names) for lane, names in lanes))
+
+
+def write_json(head: HeadModel) -> bytes:
+    """Return a head's JSON."""
+    return head.model_dump_json().encode()
+
+
+def read_head(data: bytes) -> HeadModel:
+    """Read a head's JSON.
+
+    Raises:
+        ConversationError: it is damaged, foreign, or of a newer version.
+    """
+    return checked_version(parse(HeadModel, data))
+
+
+def lanes_of(head: HeadModel, records: Mapping[str, bytes]) -> dict[LaneKey, Lane[object]]:
+    """Return the lanes of a head, by key; they read their messages when an adapter asks."""
+    return {lane.key: lane for lane in (_lane(model, records) for model in head.lanes)}
+
+
+def parse(model: type[ModelT], data: bytes | str) -> ModelT:
+    """Read JSON as a model.
+
+    Raises:
+        ConversationError: it is no such JSON; the message names the places that are wrong.
+    """
+    try:
+        return model.model_validate_json(data)
+    except (ValidationError, RecursionError) as error:
+        msg = f"This is no conversation of kedi-compile, or it is damaged: {_places(error)}"
+        raise ConversationError(msg) from None  # the cause would show what the conversation holds
+
+
+def checked_version(head: HeadModel) -> HeadModel:
+    """Return a head whose version is known.
+
+    Raises:
+        ConversationError: it is newer.
+    """
+    if head.version > VERSION:
+        msg = (
+            f"This conversation was written in version {head.version} of its format, and this kedi-compile reads up to "
+            f"{VERSION}; read it with a newer one"
+        )
+        raise ConversationError(msg)
+    return head
+
+
+def _places(error: ValidationError | RecursionError) -> str:
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    found = error.errors(include_url=False, include_input=False, include_context=False)[:_SHOWN]
+    return "; ".join(f"{'.'.join(map(str, one['loc'])) or 'the text'}: {one['msg']}" for one in found)
+
+
+_SHOWN: Final = 3
+
+
+def _lane_model(lane: Lane[object], names: tuple[str, ...]) -> LaneModel:
+    usage = lane.carried.usage
+    measured = (
+        None if usage is None else UsageModel(tokens=usage.tokens, digest=usage.digest.hex(), length=usage.length)
+    )
+    return LaneModel(
+        key=KeyModel.model_validate({name: getattr(lane.key, name) for name in KeyModel.model_fields}),
+        entries=names,
+        generation=lane.carried.generation,
+        turns=lane.turns,
+        usage=measured,
+        asks_usage=lane.carried.asks_usage,
+    )
+
+
+def _lane(model: LaneModel, records: Mapping[str, bytes]) -> Lane[object]:
+    usage = None if model.usage is None else _usage(model.usage)
+    carried = Carried(model.generation, usage, model.asks_usage)
+    return Lane(LaneKey(**model.key.model_dump()), History.stored(model.entries, records), carried, model.turns)
+
+
+def _usage(model: UsageModel) -> UsageCheckpoint:
+    return UsageCheckpoint(model.tokens, bytes.fromhex(model.digest), model.length)

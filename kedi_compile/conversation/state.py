@@ -1,0 +1,275 @@
+"""`ConversationState`: the committed turns of one conversation, and the line of those who want to add one.
+
+A state is changed by committing a turn and by nothing else. With a store, the store is the truth: a turn begins by
+looking whether another process has committed meanwhile, and ends with compare-and-swap. Source: History specification,
+Stateful Conversation History, Persistence and Continuation.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any, Final, Self
+
+from kedi_compile.conversation.checkpoint import ConversationCheckpoint
+from kedi_compile.conversation.cleanup import Cleanups, Release
+from kedi_compile.conversation.head import lanes_of, read_head, write_head, write_json
+from kedi_compile.conversation.lanes import Lane, LaneKey
+from kedi_compile.conversation.records import History, check_records
+from kedi_compile.conversation.tickets import Line, around
+from kedi_compile.errors import (
+    ConversationConflict,
+    ConversationError,
+    HistoryConfigurationError,
+    HistoryLaneWarning,
+)
+from kedi_compile.stores.protocol import Change, ConversationStore, Head
+
+Lanes = dict[LaneKey, Lane[Any]]
+
+_ATTEMPTS: Final = 10
+"""How often a conversation is read again that another process changes while it is read."""
+
+_STALE: Final = -1
+"""The revision of a conversation that another process has changed: none, so that it is read again."""
+
+
+class ConversationState:
+    """One conversation: turns that were committed whole, lane by lane, and nothing of those that failed.
+
+    It may be shared by tasks and threads, which take their turns in the order they ask. Messages are held as the host's
+    own objects, as in its own results, so do not change them in place.
+
+    Args:
+        session_id: The conversation's name; needed with a store, and given to Pydantic AI as its conversation id.
+        store: Where turns are kept, beside this object. None keeps them in this object alone.
+
+    Raises:
+        HistoryConfigurationError: a store without a `session_id`.
+
+    Source: History specification, Stateful Conversation History.
+    """
+
+    def __init__(self, session_id: str | None = None, store: ConversationStore | None = None) -> None:
+        if store is not None and not session_id:
+            msg = "A `ConversationState` with a `store` needs a `session_id`, the name it is stored under"
+            raise HistoryConfigurationError(msg)
+        self.session_id = session_id
+        self.line = Line()
+        self._store = store
+        self._lanes: Lanes = {}
+        self._revision = 0
+        self._cleanups = Cleanups()
+        self._is_closed = False
+        self._may_warn = True
+
+    def __repr__(self) -> str:
+        return f"ConversationState(session_id={self.session_id!r}, turns={self.turns}, lanes={len(self._lanes)})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        msg = "A `ConversationState` holds live objects; send its `checkpoint().to_json()` and restore that"
+        raise TypeError(msg)
+
+    @property
+    def turns(self) -> int:
+        """How many turns were committed, in all lanes, as far as this object has seen."""
+        return sum(lane.turns for lane in self._lanes.values())
+
+    @property
+    def lanes(self) -> tuple[LaneKey, ...]:
+        """The keys of all lanes, the one that was used last at the end."""
+        return tuple(self._lanes)
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether reading and committing may block on a store."""
+        return self._store is not None
+
+    # -- between turns
+
+    def checkpoint(self) -> ConversationCheckpoint:
+        """Return what was committed so far; a turn under way is no part of it.
+
+        Raises:
+            ConversationError: a message holds what JSON cannot carry.
+        """
+        lanes = tuple(self._lanes.values())
+        written = [lane.history.write() for lane in lanes]
+        entries = {name: record for _, records in written for name, record in records.items()}
+        head = write_head(zip(lanes, (names for names, _ in written), strict=True))
+        return ConversationCheckpoint(self.session_id, head, entries)
+
+    @classmethod
+    def restore(
+        cls,
+        checkpoint: ConversationCheckpoint,
+        *,
+        session_id: str | None = None,
+        store: ConversationStore | None = None,
+    ) -> ConversationState:
+        """Return a new conversation that goes on from a checkpoint, under its own name or another.
+
+        With a store it is written there first.
+
+        Raises:
+            ConversationConflict: the store has a conversation of that name already.
+        """
+        state = cls(session_id if session_id is not None else checkpoint.session_id, store)
+        state._lanes = lanes_of(checkpoint.head, checkpoint.entries)  # its own class
+        if store is not None and state.session_id is not None:
+            change = Change(0, write_json(checkpoint.head), checkpoint.entries)
+            state._revision = store.commit(state.session_id, change)  # its own class
+        return state
+
+    def cleanup(self, release: Release) -> None:
+        """Release something when the conversation is closed; within a turn, also if that turn fails.
+
+        `release` is called once, without arguments, and awaited if it returns an awaitable.
+
+        Raises:
+            ConversationError: the conversation is closed.
+        """
+        self.check_open()
+        turn = next((one for one in reversed(around()) if one.is_of(self.line)), None)
+        (turn.cleanups if turn else self._cleanups).register(release)
+
+    def close(self) -> None:
+        """Release what its turns have registered, last first; further turns are refused.
+
+        Raises:
+            ExceptionGroup: some callbacks raised; all were called.
+        """
+        self._is_closed = True
+        _raise_all(self._cleanups.release_sync())
+
+    async def aclose(self) -> None:
+        """Do what `close` does, awaiting what is asynchronous.
+
+        Raises:
+            ExceptionGroup: some callbacks raised; all were called.
+        """
+        self._is_closed = True
+        _raise_all(await self._cleanups.release())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    # -- what a turn asks; only the turn that is first in line may
+
+    def check_open(self) -> None:
+        """Refuse a conversation that was closed.
+
+        Raises:
+            ConversationError: it was.
+        """
+        if self._is_closed:
+            msg = "The conversation is closed; restore it from a checkpoint or its store to go on"
+            raise ConversationError(msg, session_id=self.session_id)
+
+    def refresh(self) -> None:
+        """Take over what another process has committed since.
+
+        Raises:
+            ConversationError: what is stored is damaged or of a newer version.
+        """
+        self.check_open()
+        if self._store is None:
+            return
+        assert self.session_id is not None  # looked at when it was made
+        for _ in range(_ATTEMPTS):
+            head = self._store.head(self.session_id)
+            if (head.revision if head else 0) == self._revision:
+                return
+            if self._read(self._store, self.session_id, head):
+                return
+        msg = f"Conversation {self.session_id!r} changed faster than it could be read; try again"
+        raise ConversationError(msg, session_id=self.session_id)
+
+    def _read(self, store: ConversationStore, session_id: str, head: Head | None) -> bool:
+        """Read a head and its records; False if another commit dropped some of them in between."""
+        if head is None:
+            self._lanes, self._revision = {}, 0
+            return True
+        model = read_head(head.body)
+        names = {name for lane in model.lanes for name in lane.entries}
+        records = store.entries(session_id, names)
+        if len(records) < len(names) and store.head(session_id) != head:
+            return False
+        check_records(names, records)
+        self._lanes, self._revision = lanes_of(model, records), head.revision
+        return True
+
+    def lane(self, key: LaneKey) -> Lane[Any]:
+        """Return the lane of a key; a fresh one in a conversation that has turns is worth a warning."""
+        found = self._lanes.get(key)
+        if found is None:
+            self._warn_about_fresh_lane(key)
+            return Lane(key, History.empty())
+        return found
+
+    def latest(self, adapter: str) -> Lane[Any] | None:
+        """Return the lane this adapter used last, which the next turn most likely continues."""
+        return next((lane for lane in reversed(self._lanes.values()) if lane.key.adapter == adapter), None)
+
+    def commit(self, lane: Lane[Any], cleanups: Cleanups) -> None:
+        """Make a turn part of the conversation: the lane as it leaves it, and what it registered.
+
+        Raises:
+            ConversationConflict: another process committed first.
+            ConversationError: the conversation was closed, or a message cannot be stored.
+        """
+        self.check_open()
+        others = {key: one for key, one in self._lanes.items() if key != lane.key}
+        lanes = {**others, lane.key: lane}
+        if self._store is not None:
+            self._revision = self._swap(self._store, lanes)
+        self._lanes = lanes
+        cleanups.hand_over(self._cleanups)
+
+    def _swap(self, store: ConversationStore, lanes: Lanes) -> int:
+        """Commit the lanes to the store: what is new of the one that changed, and the head."""
+        assert self.session_id is not None  # looked at when it was made
+        changed = next(reversed(lanes.values()))
+        known = self._lanes.get(changed.key)
+        _, added = changed.history.write(known.history if known else None)
+        head = write_head((one, one.history.names) for one in lanes.values())
+        dropped = set(known.history.names if known else ()).difference(*(one.history.names for one in lanes.values()))
+        change = Change(self._revision, write_json(head), added, frozenset(dropped))
+        try:
+            return store.commit(self.session_id, change)
+        except ConversationConflict:
+            self._revision = _STALE
+            raise
+
+    def _warn_about_fresh_lane(self, key: LaneKey) -> None:
+        if not self._may_warn or not self.turns:
+            return
+        self._may_warn = False
+        nearest = min(self._lanes, key=lambda one: len(one.differences(key)))
+        warnings.warn(
+            f"This turn starts a fresh lane, so the model sees none of the {self.turns} earlier turns: "
+            f"{', '.join(nearest.differences(key))} changed. Silence with "
+            "warnings.filterwarnings('ignore', category=HistoryLaneWarning)",
+            HistoryLaneWarning,
+            stacklevel=2,
+        )
+
+
+def _raise_all(errors: Sequence[Exception]) -> None:
+    if errors:
+        msg = "Releasing what the conversation's turns had registered failed"
+        raise ExceptionGroup(msg, errors)

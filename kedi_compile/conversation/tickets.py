@@ -1,0 +1,204 @@
+"""Whose turn it is: one ticket a turn, served in the order they were taken, across tasks, threads and loops.
+
+The rule: a ticket is taken where a call begins, and only the first in line may read and write the conversation. Waiting
+never lasts for ever: a ticket whose run never begins is given back with the task that took it, a cycle of waiting turns
+is refused, and so is a synchronous wait for a turn of the event loop that it would block. Source: History
+specification, Stateful Conversation History.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextvars import ContextVar
+
+from kedi_compile.conversation.cleanup import Cleanups
+from kedi_compile.errors import ConversationError
+
+_lock = threading.RLock()
+"""Guards every line: a cycle of waiting goes through several of them. Reentrant, for a finalizer may run anywhere."""
+
+
+_around: ContextVar[tuple[Ticket, ...]] = ContextVar("kedi_tickets", default=())
+"""The tickets of the turns that this context runs in, the innermost last."""
+
+
+def around() -> tuple[Ticket, ...]:
+    """Return the open tickets of the turns around the caller, the innermost last."""
+    return tuple(one for one in _around.get() if one.is_open)
+
+
+class Ticket:
+    """A place in a conversation's line.
+
+    `enclosing` are the tickets of the turns around it; `cleanups` what its own turn registers.
+    """
+
+    def __init__(self, line: Line) -> None:
+        self.enclosing = around()
+        self.cleanups = Cleanups()
+        self.loop = _running_loop()
+        self.taker = _current_task() or threading.get_ident()
+        self.is_started = False
+        self.inner: set[Ticket] = set()
+        self._line = line
+        self._served: Future[None] = Future()
+        self._served.set_running_or_notify_cancel()  # a waiter that is cancelled must not cancel the place itself
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it has not been given back yet."""
+        return self in self._line.tickets
+
+    def is_of(self, line: Line) -> bool:
+        """Whether it belongs to this conversation."""
+        return self._line is line
+
+    def enter(self) -> None:
+        """Show this context that it runs in the ticket's turn."""
+        _around.set((*around(), self))
+
+    def leave(self) -> None:
+        """Take that back; in a context that has not entered, nothing happens.
+
+        A stream may end in another context than it began in, so nothing is reset to what was before.
+        """
+        _around.set(tuple(one for one in around() if one is not self))
+
+    async def wait(self) -> None:
+        """Wait until every earlier ticket was given back.
+
+        Raises:
+            ConversationError: an earlier one waits, directly or not, for a turn around this one.
+        """
+        with _Waiting(self):
+            await asyncio.wrap_future(self._served)
+
+    def wait_sync(self) -> None:
+        """Do what `wait` does on a synchronous path.
+
+        Raises:
+            ConversationError: as `wait`; also if an earlier turn belongs to the event loop this thread is running.
+        """
+        with _Waiting(self, _running_loop()):
+            self._served.result()
+
+    def release(self) -> None:
+        """Give it back; the next in line is served. More than once is no harm."""
+        with _lock:
+            self._line.drop(self)
+
+    def release_unstarted(self) -> None:
+        """Give it back if the run it was taken for never began."""
+        if not self.is_started:
+            self.release()
+
+    def serve(self) -> None:
+        """Say that it is first in line."""
+        if not self._served.done():
+            self._served.set_result(None)
+
+
+class Line:
+    """The tickets of one conversation, in the order they were taken."""
+
+    def __init__(self) -> None:
+        self.tickets: list[Ticket] = []
+
+    def take(self) -> Ticket:
+        """Take the next ticket.
+
+        A task takes one ticket at a time, so one that it took before and never began is dead and given back.
+        """
+        ticket = Ticket(self)
+        with _lock:
+            for dead in [one for one in self.tickets if one.taker == ticket.taker and not one.is_started]:
+                self.drop(dead)
+            self.tickets.append(ticket)
+            self.tickets[0].serve()
+        return ticket
+
+    def drop(self, ticket: Ticket) -> None:
+        """Take a ticket out of the line."""
+        if ticket in self.tickets:
+            self.tickets.remove(ticket)
+            if self.tickets:
+                self.tickets[0].serve()
+
+    def before(self, ticket: Ticket) -> list[Ticket]:
+        """Return the tickets that are served earlier."""
+        return self.tickets[: self.tickets.index(ticket)] if ticket in self.tickets else []
+
+
+class _Waiting:
+    """Shows, while a ticket waits, that the turns around it wait with it; refuses what would never end."""
+
+    def __init__(self, ticket: Ticket, blocked: asyncio.AbstractEventLoop | None = None) -> None:
+        self._ticket = ticket
+        self._blocked = blocked
+
+    def __enter__(self) -> None:
+        ticket = self._ticket
+        with _lock:
+            ticket.is_started = True
+            for outer in ticket.enclosing:
+                outer.inner.add(ticket)
+            try:
+                self._refuse_endless()
+            except ConversationError:
+                self.__exit__()
+                ticket.release()
+                raise
+
+    def __exit__(self, *_: object) -> None:
+        with _lock:
+            for outer in self._ticket.enclosing:
+                outer.inner.discard(self._ticket)
+
+    def _refuse_endless(self) -> None:
+        earlier = list(_waited_for(self._ticket))
+        if any(one in self._ticket.enclosing for one in earlier):
+            msg = (
+                "This turn would wait for a conversation whose own turn waits for one around it, so neither would ever "
+                "end; nest conversations in one order only, or give the inner run a conversation of its own"
+            )
+            raise ConversationError(msg)
+        if self._blocked is not None and any(one.loop is self._blocked for one in earlier):
+            msg = (
+                "This synchronous call would block the event loop that an earlier turn of the conversation needs to "
+                "end; use the asynchronous method"
+            )
+            raise ConversationError(msg)
+
+
+def _waited_for(ticket: Ticket) -> Iterator[Ticket]:
+    """Yield every ticket that has to be given back before this one is served, each once."""
+    seen: set[Ticket] = set()
+    open_ends = list(_before(ticket))
+    while open_ends:
+        earlier = open_ends.pop()
+        if earlier in seen:
+            continue
+        seen.add(earlier)
+        yield earlier
+        open_ends += [one for waiting in (earlier, *earlier.inner) for one in _before(waiting)]
+
+
+def _before(ticket: Ticket) -> list[Ticket]:
+    return ticket._line.before(ticket)  # noqa: SLF001  # the line is this file's own
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
+def _current_task() -> asyncio.Task[object] | None:
+    try:
+        return asyncio.current_task()
+    except RuntimeError:
+        return None

@@ -1,0 +1,155 @@
+"""One turn as a transaction: ticket, read, run, and commit of all it changed, or of nothing.
+
+`begin` decides, where a call begins, whether it is a turn of the conversation in scope; the adapter then enters, runs
+its host, and commits or abandons. Every way out gives the ticket back. Each step has an awaiting and a blocking form
+over the same work. Source: History specification, Stateful Conversation History.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import anyio.to_thread
+
+from kedi_compile.conversation.lanes import Lane
+from kedi_compile.conversation.scope import Scope
+from kedi_compile.conversation.state import ConversationState
+from kedi_compile.conversation.tickets import Ticket, around
+from kedi_compile.errors import ConversationError
+
+ResultT = TypeVar("ResultT")
+
+
+def begin(scope: Scope) -> Turn | None:
+    """Take a ticket for a call that begins now; None where the call is no turn of a conversation.
+
+    A call within a turn of the same conversation, as of a sub-agent that a tool runs, is none if it merely inherited
+    the conversation.
+
+    Raises:
+        ConversationError: it was given the conversation of its own turn, or the conversation is closed.
+    """
+    state = scope.state
+    if not scope.enabled or state is None:
+        return None
+    inside = [one for one in around() if one.is_of(state.line)]
+    if any(one in scope.given_within for one in inside):
+        msg = (
+            "This run was given the conversation of the turn it runs in, so it would wait for itself; give it another "
+            "`state`, or leave `state` out to run it without conversation"
+        )
+        raise ConversationError(msg, session_id=state.session_id)
+    if inside:
+        return None
+    state.check_open()
+    return Turn(state)
+
+
+class Turn:
+    """One turn of a conversation, from its ticket to its end."""
+
+    def __init__(self, state: ConversationState) -> None:
+        self.state = state
+        self._ticket = state.line.take()
+
+    @property
+    def ticket(self) -> Ticket:
+        """Its place in the conversation's line."""
+        return self._ticket
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it has neither been committed nor abandoned."""
+        return self._ticket.is_open
+
+    async def enter(self) -> None:
+        """Wait for its turn, and see what was committed until then.
+
+        Raises:
+            ConversationError: it would never be served, or the conversation cannot be read.
+        """
+        self._queue_again()
+        try:
+            await self._ticket.wait()
+            await self._off_loop(self.state.refresh)
+        except BaseException:
+            self._ticket.release()
+            raise
+        self._ticket.enter()
+
+    def enter_sync(self) -> None:
+        """Do what `enter` does on a synchronous path."""
+        self._queue_again()
+        try:
+            self._ticket.wait_sync()
+            self.state.refresh()
+        except BaseException:
+            self._ticket.release()
+            raise
+        self._ticket.enter()
+
+    async def commit(self, lane: Lane[Any]) -> None:
+        """Commit, and give the ticket back.
+
+        Raises:
+            ConversationConflict: another process committed first; the turn is abandoned.
+            ConversationError: it was ended already, or cannot be stored; the turn is abandoned.
+        """
+        try:
+            await self._off_loop(lambda: self._commit(lane))
+        except BaseException as error:
+            await self.abandon(error)
+            raise
+        self._end()
+
+    def commit_sync(self, lane: Lane[Any]) -> None:
+        """Do what `commit` does on a synchronous path."""
+        try:
+            self._commit(lane)
+        except BaseException as error:
+            self.abandon_sync(error)
+            raise
+        self._end()
+
+    async def abandon(self, error: BaseException | None = None) -> None:
+        """Commit nothing: release what the turn has registered, then give the ticket back.
+
+        What a callback raises is added to `error` as a note, and never takes its place.
+        """
+        try:
+            _note(error, await self._ticket.cleanups.release())
+        finally:
+            self._end()
+
+    def abandon_sync(self, error: BaseException | None = None) -> None:
+        """Do what `abandon` does on a synchronous path."""
+        try:
+            _note(error, self._ticket.cleanups.release_sync())
+        finally:
+            self._end()
+
+    def _commit(self, lane: Lane[Any]) -> None:
+        if not self.is_open:
+            msg = "This turn has ended already, so nothing more is committed"
+            raise ConversationError(msg, session_id=self.state.session_id)
+        self.state.commit(lane, self._ticket.cleanups)
+
+    def _end(self) -> None:
+        self._ticket.leave()
+        self._ticket.release()
+
+    def _queue_again(self) -> None:
+        """A ticket that was given back, because its run seemed never to begin, is taken anew."""
+        if not self._ticket.is_open:
+            self._ticket = self.state.line.take()
+
+    async def _off_loop(self, work: Callable[[], ResultT]) -> ResultT:
+        """Run what may block on a store in a worker thread, to its end even if the task is cancelled."""
+        return await anyio.to_thread.run_sync(work) if self.state.is_stored else work()
+
+
+def _note(error: BaseException | None, failed: Sequence[Exception]) -> None:
+    for one in failed if error is not None else ():
+        assert error is not None  # the loop runs with an error alone
+        error.add_note(f"Releasing a resource of the turn failed too: {type(one).__name__}: {one}")
