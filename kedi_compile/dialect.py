@@ -171,6 +171,22 @@ class Dialect(Protocol[MessageT]):
         """Tell whether two messages agree in type and every field, all the way down."""
         ...
 
+    def dump(self, message: MessageT) -> bytes:
+        """Write one message as UTF-8 JSON; writing again what `load` made of it gives the same bytes.
+
+        Raises:
+            TypeError: it holds something that JSON cannot carry; the error says what.
+        """
+        ...
+
+    def load(self, data: bytes) -> MessageT:
+        """Read one message that `dump` wrote; whatever the data says, nothing of it is executed.
+
+        Raises:
+            ValueError: the data is no JSON of one history message.
+        """
+        ...
+
     def name(self, message: MessageT) -> str | None:
         """Return the name the host keeps with this message for good, or None if it has none."""
         ...

@@ -13,7 +13,7 @@ from langchain_core.messages import BaseMessage
 from kedi_compile import HistoryOrigin, structure
 from kedi_compile.canonical import digest, digests
 from kedi_compile.dialect import MessageFacts, TextFlaw, TextRole
-from kedi_langchain import texts
+from kedi_langchain import records, texts
 from kedi_langchain.blocks import REASONING, has_type, inner_block
 from kedi_langchain.facts import all_fields, is_history, message_facts, message_origins
 from kedi_langchain.tokens import estimate
@@ -69,6 +69,14 @@ class LangChainDialect:
     def same(self, message: BaseMessage, other: BaseMessage) -> bool:
         """Tell whether two messages agree in type and every field; which of them were given does not count."""
         return type(message) is type(other) and structure.same(all_fields(message), all_fields(other))
+
+    def dump(self, message: BaseMessage) -> bytes:
+        """Write one message as JSON."""
+        return records.dump(message)
+
+    def load(self, data: bytes) -> BaseMessage:
+        """Read one message that `dump` wrote."""
+        return records.load(data)
 
     def name(self, message: BaseMessage) -> str | None:
         """Return the message's id, which graphs keep with it for good."""

@@ -21,7 +21,7 @@ from pydantic_ai.messages import (
 from kedi_compile import HistoryOrigin, structure
 from kedi_compile.canonical import digest, digests
 from kedi_compile.dialect import MessageFacts, TextFlaw, TextRole
-from kedi_pydantic_ai import texts
+from kedi_pydantic_ai import records, texts
 from kedi_pydantic_ai.facts import part_origins, request_facts, response_facts
 from kedi_pydantic_ai.tokens import estimate
 
@@ -92,6 +92,14 @@ class PydanticDialect:
         if mine.keys() != theirs.keys() or message.usage != other.usage:
             return False
         return all(structure.same(mine[name], theirs[name]) for name in mine if name != "usage")
+
+    def dump(self, message: ModelMessage) -> bytes:
+        """Write one message as JSON."""
+        return records.dump(message)
+
+    def load(self, data: bytes) -> ModelMessage:
+        """Read one message that `dump` wrote."""
+        return records.load(data)
 
     def name(self, message: ModelMessage) -> None:
         """Return None: the host's messages have no names of their own."""

@@ -6,7 +6,7 @@ import pytest
 
 from kedi_compile import EntryKind, HistoryEntry, HistoryOrigin, ProtectedReason
 from kedi_compile.dialect import Dialect, MessageFacts, native_messages
-from toy import Message, Subclassed, ToyDialect, says, user
+from toy import Message, Result, Subclassed, ToyDialect, answers, calls, says, user
 
 DIALECT: Dialect[Message] = ToyDialect()
 ENTRY = HistoryEntry(0, EntryKind.USER, "user", (), (), frozenset(), 3, (), "g1")
@@ -76,3 +76,22 @@ def test_a_message_that_is_not_native_is_named(stranger: object, kind: str) -> N
     """The error says which message is no message of the framework, and what it is."""
     with pytest.raises(TypeError, match=f"^Message 1 is a {kind}, not a native message of the toy adapter$"):
         native_messages(DIALECT, [user("a"), stranger])
+
+
+@pytest.mark.parametrize(
+    "message", [user("hello", stamp=3), calls("c1"), answers("c1")], ids=["user", "call", "result"]
+)
+def test_what_a_dialect_writes_it_reads_back(message: Message) -> None:
+    """The same message in every field, and again the same bytes."""
+    data = DIALECT.dump(message)
+
+    assert DIALECT.same(DIALECT.load(data), message)
+    assert DIALECT.dump(DIALECT.load(data)) == data
+
+
+def test_a_dialect_refuses_what_it_cannot_write_or_read() -> None:
+    """Each with the error the protocol names."""
+    with pytest.raises(TypeError):
+        DIALECT.dump(Message("tool", results=[Result("c1", object())]))
+    with pytest.raises(ValueError, match="The data is no toy message"):
+        DIALECT.load(b"[]")

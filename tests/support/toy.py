@@ -7,8 +7,9 @@ one edit through the real session, so that a test says only which history and wh
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from kedi_compile import (
@@ -140,6 +141,20 @@ class ToyDialect:
 
     def same(self, message: Message, other: Message) -> bool:
         return structure.same(message, other)
+
+    def dump(self, message: Message) -> bytes:
+        return json.dumps(asdict(message), separators=(",", ":")).encode()
+
+    def load(self, data: bytes) -> Message:
+        try:
+            fields = json.loads(data)
+            calls, results = fields.pop("calls"), fields.pop("results")
+            return Message(
+                calls=[Call(**call) for call in calls], results=[Result(**result) for result in results], **fields
+            )
+        except (AttributeError, LookupError, TypeError, RecursionError) as error:
+            msg = f"The data is no toy message: {error}"
+            raise ValueError(msg) from error
 
     def name(self, message: Message) -> None:
         """The toy's messages have no names."""
