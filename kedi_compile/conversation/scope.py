@@ -192,6 +192,7 @@ def _check(enabled: object, state: object, profile: object) -> None:
 
 def _inside(
     outer: Scope,
+    *,
     enabled: bool | None,
     state: ConversationState | None,
     processing: HistoryProcessingSettings,
