@@ -11,16 +11,23 @@ import kedi_lionagi
 import kedi_pydantic_ai
 
 CORE = [
+    "AgentProfile",
     "CompiledChatRequest",
     "CompiledMessage",
     "ContextBlock",
+    "ConversationCheckpoint",
+    "ConversationConflict",
+    "ConversationError",
+    "ConversationState",
     "EntryKind",
     "HistoryConfigurationError",
     "HistoryEntry",
     "HistoryGroup",
+    "HistoryLaneWarning",
     "HistoryOrigin",
     "HistoryPrefixWarning",
     "HistoryProcessingError",
+    "HistoryProcessingSettings",
     "HistoryProcessingValidationError",
     "HistoryProcessingWarning",
     "HistoryProcessorCallback",
@@ -35,8 +42,10 @@ CORE = [
     "TurnRequest",
     "TurnStreamError",
     "UnknownRecordError",
+    "UsageCheckpoint",
     "Violation",
     "compile_chat_request",
+    "history_scope",
     "provider_messages",
 ]
 PYDANTIC_AI = ["PydanticAdapter", "PydanticDialect", "to_model_messages"]

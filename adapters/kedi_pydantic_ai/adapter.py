@@ -8,9 +8,12 @@ written in `before_model_request`, looked at once more behind the host's repair 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Generic
 
+from pydantic_ai import UserPromptNode
 from pydantic_ai.agent import AbstractAgent
 from pydantic_ai.capabilities import (
     AbstractCapability,
@@ -19,9 +22,9 @@ from pydantic_ai.capabilities import (
     ProcessHistory,
     WrapperCapability,
 )
-from pydantic_ai.capabilities.abstract import WrapModelRequestHandler, WrapRunHandler, leaf_capabilities
+from pydantic_ai.capabilities.abstract import AgentNode, WrapModelRequestHandler, WrapRunHandler, leaf_capabilities
 from pydantic_ai.exceptions import ModelRetry, SkipModelRequest
-from pydantic_ai.messages import ModelMessage, ModelRequestPart, ModelResponse, ModelResponsePart
+from pydantic_ai.messages import ModelMessage, ModelRequestPart, ModelResponse, ModelResponsePart, UserContent
 from pydantic_ai.models import Model, ModelRequestContext
 from pydantic_ai.run import AgentRunResult
 from pydantic_ai.tools import AgentDepsT, RunContext
@@ -32,19 +35,27 @@ from kedi_compile import (
     HistoryProcessorCondition,
     structure,
 )
+from kedi_compile.conversation.scope import current_scope
+from kedi_compile.conversation.turns import begin
+from kedi_compile.history.carried import Carried
 from kedi_compile.history.context import RequestInfo
+from kedi_compile.history.drive import drive
 from kedi_compile.history.flow import Staged
 from kedi_compile.history.lifecycle import RequestState
-from kedi_compile.history.origins import OriginLedger
-from kedi_compile.history.policy import HistoryPolicy, warn_about_prefix
+from kedi_compile.history.policy import HistoryPolicy, check_callable, warn_about_prefix
+from kedi_compile.history.prompt import UserPromptSubmit, submit
 from kedi_compile.history.reasoning import BoundReasoning, ReasoningProtection
 from kedi_compile.session import RunSession
 from kedi_pydantic_ai import lists
-from kedi_pydantic_ai.boundary import run_marks, shift
+from kedi_pydantic_ai.boundary import run_marks, shift, show_prompt
 from kedi_pydantic_ai.continuation import serving_models, without_old_state
+from kedi_pydantic_ai.conversation import ConversationRun
 from kedi_pydantic_ai.dialect import PydanticDialect
+from kedi_pydantic_ai.origins import PartOrigins
 from kedi_pydantic_ai.usage import reported_tokens
 from kedi_pydantic_ai.wire import CheckedModel, completed
+
+Prompt = str | Sequence[UserContent]
 
 _DIALECT = PydanticDialect()
 
@@ -61,6 +72,8 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
             worker thread) or async. None leaves requests alone.
         history_processor_condition: Called with a `HistoryProcessorState` before each request, returns exactly True
             or False; sync (runs on the event loop) or async.
+        user_prompt_submit: Called with the prompt of each run before anything else, returns the prompt to use; sync
+            (runs in a worker thread) or async.
         token_counter: Counts the tokens of one message, in place of the built-in estimate.
         reasoning_protection: `"always"` protects groups with signed reasoning for good; `"open_cycle"` only while
             they are current or unfinished.
@@ -81,6 +94,7 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         history_processor: HistoryProcessorCallback[ModelMessage] | None = None,
         history_processor_condition: HistoryProcessorCondition | None = None,
         *,
+        user_prompt_submit: UserPromptSubmit[Prompt] | None = None,
         token_counter: Callable[[ModelMessage], int] | None = None,
         reasoning_protection: ReasoningProtection = "always",
         bound_reasoning: BoundReasoning | None = None,
@@ -89,8 +103,11 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
             history_processor, history_processor_condition, token_counter, reasoning_protection, bound_reasoning
         )
         self._owner = self  # copied by `for_run`: the runs of one adapter share it, so recursion is seen through copies
-        self._origins = OriginLedger()
-        self._begin()
+        check_callable("user_prompt_submit", user_prompt_submit)
+        self._user_prompt_submit = user_prompt_submit
+        self._origins = PartOrigins()
+        self._prompt: Prompt | None = None
+        self._begin(None)
         if history_processor is not None:
             warn_about_prefix()
 
@@ -113,10 +130,20 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         self._refuse_rivals(agent.root_capability)
         return self
 
+    def get_default_conversation_id(self, run_id: str) -> str | None:
+        """Return the name of the conversation in scope, which the host then stamps on its messages."""
+        scope = current_scope()
+        return scope.state.session_id if scope.enabled and scope.state is not None else None
+
     async def for_run(self, ctx: RunContext[AgentDepsT]) -> PydanticAdapter[AgentDepsT]:
-        """Return a copy with the state of one run."""
+        """Return a copy with the state of one run, in the scope it is called in; a turn takes its ticket here."""
         fresh = copy.copy(self)
-        fresh._begin()  # noqa: SLF001  # a copy of this very object
+        scope = current_scope()
+        fresh._policy = scope.policy(self._policy)  # noqa: SLF001  # a copy of this very object
+        turn = begin(scope)
+        fresh._begin(None if turn is None else ConversationRun(turn, _DIALECT, self._origins))  # noqa: SLF001  # as above
+        if turn is not None:
+            weakref.finalize(fresh, turn.release_unstarted).atexit = False
         return fresh
 
     async def before_run(self, ctx: RunContext[AgentDepsT]) -> None:
@@ -125,6 +152,23 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
             self._refuse_rivals(ctx.root_capability)
 
     async def wrap_run(self, ctx: RunContext[AgentDepsT], *, handler: WrapRunHandler) -> AgentRunResult[Any]:
+        """Run, as a turn where there is a conversation: its commit comes with the result, or nothing does."""
+        run = self._conversation
+        if run is None:
+            return await self._wrap_run(handler)
+        if ctx.root_capability is not None:
+            self._refuse_rivals(ctx.root_capability)  # before waiting for one's own ticket
+        await run.turn.enter()
+        try:
+            result = await self._wrap_run(handler)
+            lane = run.committed(result.all_messages(), ctx.run_id, self._session.carried)
+        except BaseException as error:
+            await run.turn.abandon(error)
+            raise
+        await run.turn.commit(lane)
+        return result
+
+    async def _wrap_run(self, handler: WrapRunHandler) -> AgentRunResult[Any]:
         """Run, then count the last request; take back an edit whose answer the host dropped."""
         try:
             result = await handler()
@@ -135,13 +179,28 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         self._session.close()
         return result
 
+    async def before_node_run(
+        self, ctx: RunContext[AgentDepsT], *, node: AgentNode[AgentDepsT]
+    ) -> AgentNode[AgentDepsT]:
+        """Where a run begins, put the conversation in front and ask the prompt hook."""
+        if not isinstance(node, UserPromptNode):
+            return node
+        if self._conversation is not None:
+            self._conversation.put_in_front(ctx)
+        if self._user_prompt_submit is None or node.user_prompt is None:
+            return node
+        self._prompt = await drive(submit(self._user_prompt_submit, node.user_prompt), self._owner)
+        return replace(node, user_prompt=self._prompt)
+
     async def wrap_model_request(
         self, ctx: RunContext[AgentDepsT], *, request_context: ModelRequestContext, handler: WrapModelRequestHandler
     ) -> ModelResponse:
         """Let one request step run, and note its answer or take its edit back."""
-        if not self.is_active:
+        if not self._looks:
             return await handler(request_context)
         self._step = step = _Step(run_marks(handler))
+        if self._prompt is not None:
+            show_prompt(step.marks, self._prompt)
         try:
             response = await handler(request_context)
         except (ModelRetry, SkipModelRequest):
@@ -161,7 +220,12 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         self, ctx: RunContext[AgentDepsT], request_context: ModelRequestContext
     ) -> ModelRequestContext:
         """Process the history of one request step, and write an accepted edit to both message lists."""
-        if not self.is_active or not request_context.messages:
+        if not self._looks or not request_context.messages:
+            return request_context
+        if self._conversation is not None and not self._conversation.is_settled:
+            self._start_session(await self._conversation.settle(ctx, request_context))
+        if not self.is_active:
+            self._drop_old_state(request_context)
             return request_context
         shown = list(request_context.messages)
         info = _request_info(ctx, request_context.model)
@@ -203,10 +267,20 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
             return None
         return CheckedModel(model, self._step.validated, self._step.staged.open_calls)
 
-    def _begin(self) -> None:
+    @property
+    def _looks(self) -> bool:
+        """Whether requests of this run are any of its business."""
+        return self.is_active or self._conversation is not None or self._prompt is not None
+
+    def _begin(self, conversation: ConversationRun | None) -> None:
         """Start with the state of a new run."""
-        self._session = RunSession(self._policy, _DIALECT, owner=self._owner, origins=self._origins)
+        self._conversation = conversation
+        self._prompt = None
+        self._start_session(Carried())
         self._step = _Step()
+
+    def _start_session(self, carried: Carried) -> None:
+        self._session = RunSession(self._policy, _DIALECT, owner=self._owner, origins=self._origins, carried=carried)
 
     def _drop_old_state(self, request: ModelRequestContext) -> None:
         if not self._session.continuation.may_name_old_state:

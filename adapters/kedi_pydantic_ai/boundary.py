@@ -23,3 +23,9 @@ def shift(marks: Any, by: int) -> None:
     for name in ("new_message_index", "resumed_request_index"):
         if isinstance(index := getattr(marks, name, None), int):
             setattr(marks, name, index + by)
+
+
+def show_prompt(marks: Any, prompt: object) -> None:
+    """Make the edited prompt the one that tools and hooks see as `ctx.prompt`."""
+    if hasattr(marks, "prompt"):
+        marks.prompt = prompt

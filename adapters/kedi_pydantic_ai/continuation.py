@@ -60,6 +60,10 @@ _CLEANERS: Final[dict[str, Callable[[Any], Any]]] = {
 """Setting -> what is left of its value when it may name no old state."""
 
 
+STATE_SETTINGS: Final = frozenset(_CLEANERS) - {"extra_body"}
+"""The settings that name server-side state and nothing else."""
+
+
 def _own_settings(model: Model) -> Iterable[ModelSettings]:
     return (one.settings for one in serving_models(model) if one.settings)
 

@@ -40,12 +40,15 @@ class Ticket:
         self.enclosing = around()
         self.cleanups = Cleanups()
         self.loop = _running_loop()
-        self.taker = _current_task() or threading.get_ident()
+        self.task = _current_task()
+        self.taker = self.task or threading.get_ident()
         self.is_started = False
         self.inner: set[Ticket] = set()
         self._line = line
         self._served: Future[None] = Future()
         self._served.set_running_or_notify_cancel()  # a waiter that is cancelled must not cancel the place itself
+        if self.task is not None:
+            self.task.add_done_callback(self._give_back)
 
     @property
     def is_open(self) -> bool:
@@ -90,10 +93,19 @@ class Ticket:
         with _lock:
             self._line.drop(self)
 
+    def start(self) -> None:
+        """Say that the run it was taken for has begun, so that it is given back by that run alone."""
+        self.is_started = True
+        if self.task is not None:
+            self.task.remove_done_callback(self._give_back)
+
     def release_unstarted(self) -> None:
         """Give it back if the run it was taken for never began."""
         if not self.is_started:
             self.release()
+
+    def _give_back(self, _: asyncio.Task[object]) -> None:
+        self.release_unstarted()
 
     def serve(self) -> None:
         """Say that it is first in line."""
@@ -141,8 +153,8 @@ class _Waiting:
 
     def __enter__(self) -> None:
         ticket = self._ticket
+        ticket.start()
         with _lock:
-            ticket.is_started = True
             for outer in ticket.enclosing:
                 outer.inner.add(ticket)
             try:

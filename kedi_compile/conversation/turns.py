@@ -58,6 +58,10 @@ class Turn:
         """Its place in the conversation's line."""
         return self._ticket
 
+    def release_unstarted(self) -> None:
+        """Give the ticket back if the turn was never entered."""
+        self._ticket.release_unstarted()
+
     @property
     def is_open(self) -> bool:
         """Whether it has neither been committed nor abandoned."""

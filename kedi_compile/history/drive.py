@@ -22,15 +22,15 @@ import anyio.lowlevel
 import anyio.to_thread
 
 from kedi_compile.errors import HistoryProcessingError
-from kedi_compile.history.flow import Flow, Outcome, Question
+from kedi_compile.history.flow import Question
 
-MessageT = TypeVar("MessageT")
+ResultT = TypeVar("ResultT")
 
 _active: contextvars.ContextVar[frozenset[int]] = contextvars.ContextVar("kedi_active_processors", default=frozenset())
 """The owners whose callbacks are running in this context."""
 
 
-async def drive(flow: Flow[MessageT], owner: object) -> Outcome[MessageT]:
+async def drive(flow: Generator[Question, object, ResultT], owner: object) -> ResultT:
     """Run a flow to its end on the current event loop; `owner` is the configured adapter."""
     with _no_recursion(owner):
         try:
@@ -38,12 +38,12 @@ async def drive(flow: Flow[MessageT], owner: object) -> Outcome[MessageT]:
             while True:
                 question = flow.send(await _answer(question, owner))
         except StopIteration as done:
-            outcome: Outcome[MessageT] = done.value
+            outcome: ResultT = done.value
     await anyio.lowlevel.checkpoint()  # a cancel that came while the callback ran must win over the edit
     return outcome
 
 
-def drive_sync(flow: Flow[MessageT], owner: object) -> Outcome[MessageT]:
+def drive_sync(flow: Generator[Question, object, ResultT], owner: object) -> ResultT:
     """Run a flow to its end on a synchronous path, also inside a running event loop."""
     with _no_recursion(owner):
         try:
@@ -51,7 +51,7 @@ def drive_sync(flow: Flow[MessageT], owner: object) -> Outcome[MessageT]:
             while True:
                 question = flow.send(_answer_sync(question, owner))
         except StopIteration as done:
-            outcome: Outcome[MessageT] = done.value
+            outcome: ResultT = done.value
             return outcome
 
 
@@ -108,14 +108,20 @@ def run_to_end(awaitable: Awaitable[Any]) -> object:
         return pool.submit(context.run, asyncio.run, finish()).result()
 
 
+_KEYWORDS = {
+    "condition": "history_processor_condition",
+    "processor": "history_processor",
+    "prompt": "user_prompt_submit",
+}
+
+
 @contextmanager
 def _wrapping(question: Question) -> Generator[None]:
     """Turn what a user function raises into a `HistoryProcessingError`; cancellation passes."""
-    name = "history_processor" if question.callback == "processor" else "history_processor_condition"
     try:
         yield
     except Exception as error:
-        msg = f"`{name}` raised {type(error).__name__}: {error}"
+        msg = f"`{_KEYWORDS[question.callback]}` raised {type(error).__name__}: {error}"
         raise HistoryProcessingError(msg) from error
 
 

@@ -29,7 +29,7 @@ MessageT = TypeVar("MessageT")
 class Question:
     """A question to the driver: call `function` with `argument` and send back what it returns."""
 
-    callback: Literal["condition", "processor"]
+    callback: Literal["condition", "processor", "prompt"]
     function: Callable[[Any], Any]
     argument: object
 
