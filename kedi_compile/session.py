@@ -66,6 +66,11 @@ class RunSession(Generic[MessageT]):
         self._may_warn = carried.may_warn
 
     @property
+    def is_active(self) -> bool:
+        """Whether there is a processor to run."""
+        return self._policy.processor is not None
+
+    @property
     def state(self) -> RequestState:
         """Where the current request stands."""
         return self._lifecycle.state

@@ -17,20 +17,27 @@ from langchain_core.runnables import Runnable
 from langchain_core.runnables.config import var_child_runnable_config
 
 from kedi_compile import (
+    HistoryConfigurationError,
     HistoryProcessingWarning,
     HistoryProcessorCallback,
     HistoryProcessorCondition,
 )
+from kedi_compile.conversation.scope import Scope
+from kedi_compile.conversation.turns import Turn, begin
 from kedi_compile.history.carried import Carried
-from kedi_compile.history.policy import HistoryPolicy, warn_about_prefix
+from kedi_compile.history.policy import HistoryPolicy, check_callable, warn_about_prefix
+from kedi_compile.history.prompt import UserPromptSubmit
 from kedi_compile.history.reasoning import BoundReasoning, ReasoningProtection
 from kedi_compile.session import RunSession
 from kedi_langchain.attempts import FailedAttempts
+from kedi_langchain.conversation import ConversationCall
 from kedi_langchain.dialect import DIALECT
 from kedi_langchain.editing import EditedRequest, request_info
 from kedi_langchain.graph import Update, edits_of_node, model_node
+from kedi_langchain.lanes import key_of
 from kedi_langchain.middleware import HistoryMiddleware
 from kedi_langchain.origins import ThreadOrigins
+from kedi_langchain.prompt import Prompt, PromptHook
 from kedi_langchain.runnable import rebuild, refuse_wrapped
 from kedi_langchain.wrapped import EditingModel, editing_class
 
@@ -49,6 +56,8 @@ class LangChainAdapter:
             worker thread on async paths, inline on sync ones) or async. None leaves requests alone.
         history_processor_condition: Called with a `HistoryProcessorState` before each request, returns exactly True
             or False; sync or async.
+        user_prompt_submit: Called with the content of the user's newest message before anything else, returns the
+            content to use; sync (runs in a worker thread on async paths, inline on sync ones) or async.
         token_counter: Counts the tokens of one message, in place of the built-in estimate.
         reasoning_protection: `"always"` protects groups with signed reasoning for good; `"open_cycle"` only while
             they are current or unfinished.
@@ -69,6 +78,7 @@ class LangChainAdapter:
         history_processor: HistoryProcessorCallback[BaseMessage] | None = None,
         history_processor_condition: HistoryProcessorCondition | None = None,
         *,
+        user_prompt_submit: UserPromptSubmit[Prompt] | None = None,
         token_counter: Callable[[BaseMessage], int] | None = None,
         reasoning_protection: ReasoningProtection = "always",
         bound_reasoning: BoundReasoning | None = None,
@@ -76,6 +86,8 @@ class LangChainAdapter:
         self._policy: HistoryPolicy[BaseMessage] = HistoryPolicy(
             history_processor, history_processor_condition, token_counter, reasoning_protection, bound_reasoning
         )
+        check_callable("user_prompt_submit", user_prompt_submit)
+        self.hook = PromptHook(user_prompt_submit, self)
         self._origins = ThreadOrigins()
         self._warned = False
         self.failed_attempts = FailedAttempts()
@@ -95,11 +107,11 @@ class LangChainAdapter:
         Raises:
             HistoryConfigurationError: there is no chat model in sight, or one is wrapped already.
         """
-        return cast("RunnableT", rebuild(runnable, self._wrap_model)) if self.is_active else runnable
+        return cast("RunnableT", rebuild(runnable, self._wrap_model))
 
     def middleware(self) -> HistoryMiddleware:
         """Return the middleware for `create_agent(middleware=[...])`; put it last, next to the model."""
-        return HistoryMiddleware(self._policy, self._new_session)
+        return HistoryMiddleware(self._policy, self._new_session, self.hook)
 
     def model_node(self, model: Runnable[Any, Any], *, key: str = "messages") -> Runnable[Any, Update]:
         """Return a graph node that calls `model` over `state[key]` and keeps an edit together with the answer.
@@ -111,9 +123,39 @@ class LangChainAdapter:
         """
         return model_node(self.wrap(model), key)
 
-    def begin(self, messages: Sequence[BaseMessage], model: BaseChatModel, arguments: dict[str, Any]) -> EditedRequest:
-        """Begin a request of a wrapped model: a run of its own."""
-        return EditedRequest(self._new_session(Carried()), request_info(model), tuple(messages), model, arguments)
+    def works_in(self, scope: Scope) -> bool:
+        """Whether requests made in this scope are any of its business."""
+        return scope.enabled or self.hook.is_set or scope.policy(self._policy).processor is not None
+
+    def take_turn(self, scope: Scope) -> Turn | None:
+        """Take a ticket for a call of a wrapped model; None where it is no turn of a conversation.
+
+        Raises:
+            HistoryConfigurationError: the model is called in a node of a graph, whose state would be a second memory.
+        """
+        turn = begin(scope)
+        if turn is not None and _is_in_graph():
+            turn.release_unstarted()
+            msg = (
+                "A wrapped model is called in a node of a graph inside an enabled `history_scope`, so there would be "
+                "two memories; use `.middleware()` with `create_agent`, or `history_scope(enabled=False)` around it"
+            )
+            raise HistoryConfigurationError(msg)
+        return turn
+
+    def begin(
+        self,
+        messages: Sequence[BaseMessage],
+        model: BaseChatModel,
+        arguments: dict[str, Any],
+        scope: Scope,
+        turn: Turn | None,
+    ) -> EditedRequest:
+        """Begin a request of a wrapped model: a run of its own, in a turn that was entered if there is one."""
+        call = None if turn is None else ConversationCall(turn, key_of(model, arguments), messages)
+        session = self._new_session(scope.policy(self._policy), Carried() if call is None else call.carried)
+        shown = tuple(messages if call is None else call.messages)
+        return EditedRequest(session, request_info(model), shown, model, arguments, call=call)
 
     def note(self, request: EditedRequest) -> EditedRequest:
         """Tell the node around about an edited request; warn once where a graph does not keep the edit."""
@@ -144,8 +186,8 @@ class LangChainAdapter:
         wrapped.__class__ = editing_class(type(model), self)
         return wrapped
 
-    def _new_session(self, carried: Carried) -> RunSession[BaseMessage]:
-        return RunSession(self._policy, DIALECT, owner=self, origins=self._origins, carried=carried)
+    def _new_session(self, policy: HistoryPolicy[BaseMessage], carried: Carried) -> RunSession[BaseMessage]:
+        return RunSession(policy, DIALECT, owner=self, origins=self._origins, carried=carried)
 
 
 def _is_in_graph() -> bool:

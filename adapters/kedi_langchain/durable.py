@@ -41,7 +41,7 @@ def replacement(
     the host, because others may have put another in its place.
     """
     own = _Own(thread)
-    shown = list(map(own.find, edited.shown))
+    shown = [*(None for _ in edited.shown[: edited.front]), *map(own.find, edited.shown[edited.front :])]
     left = list(_left(edited, thread, shown))
     changes = None if own.is_repaired(shown) else _changes(thread, left)
     if changes is not None:
@@ -107,7 +107,7 @@ def _survivors(edited: EditedRequest, shown: Sequence[BaseMessage | None]) -> It
     """What the edit left of the request; each message of the thread once, what is not the thread's not at all."""
     entries = edited.outcome.entries if isinstance(edited.outcome, Staged) else range(len(edited.shown))
     seen: set[int] = set()
-    for entry, message in zip(entries, edited.history, strict=True):
+    for entry, message in list(zip(entries, edited.history, strict=True))[edited.cut :]:
         if entry is None:
             yield None, message
             continue

@@ -20,6 +20,7 @@ from kedi_compile.history.context import RequestInfo
 from kedi_compile.history.flow import Outcome, Skipped, Staged
 from kedi_compile.session import RunSession
 from kedi_langchain.continuation import model_without_old_state, without_old_state, without_response_ids
+from kedi_langchain.conversation import ConversationCall
 from kedi_langchain.usage import reported_tokens
 
 
@@ -28,9 +29,6 @@ class Attempt(NamedTuple):
 
     shown: tuple[BaseMessage, ...]
     outcome: Outcome[BaseMessage]
-
-
-_NOTHING_TO_EDIT = Attempt((), Skipped())
 
 
 @dataclass(frozen=True)
@@ -43,20 +41,28 @@ class EditedRequest:
     model: BaseChatModel
     arguments: dict[str, Any] = field(default_factory=dict)
     outcome: Outcome[BaseMessage] = field(default_factory=Skipped)
+    front: int = 0
+    """How many of the shown messages are a conversation's and stand in front of a thread's own."""
+    call: ConversationCall | None = None
+    """The turn that this request is the whole of."""
 
     def edit(self, known: Attempt | None = None) -> EditedRequest:
         """Take over an attempt that is known, or run the condition and the processor on a synchronous path."""
-        if known is not None or not self.shown:
-            return self.reuse(known or _NOTHING_TO_EDIT)
+        if known is not None or not self._is_to_edit:
+            return self.reuse(known or Attempt(self.shown, Skipped()))
         with _letting_the_graph_pause():
             return self._finished(self.session.edit_sync(self.shown, self.info))
 
     async def aedit(self, known: Attempt | None = None) -> EditedRequest:
         """Do what `edit` does on an asynchronous path."""
-        if known is not None or not self.shown:
-            return self.reuse(known or _NOTHING_TO_EDIT)
+        if known is not None or not self._is_to_edit:
+            return self.reuse(known or Attempt(self.shown, Skipped()))
         with _letting_the_graph_pause():
             return self._finished(await self.session.edit(self.shown, self.info))
+
+    @property
+    def _is_to_edit(self) -> bool:
+        return bool(self.shown) and self.session.is_active
 
     @property
     def attempt(self) -> Attempt:
@@ -96,6 +102,36 @@ class EditedRequest:
     def messages(self) -> list[BaseMessage]:
         """The messages to send."""
         return without_response_ids(self.history, self.model) if self.is_rewritten else self.history
+
+    @property
+    def cut(self) -> int:
+        """Where in `history` what belongs to the thread begins: behind the last message of the conversation."""
+        if not self.front:
+            return 0
+        entries = self.outcome.entries if isinstance(self.outcome, Staged) else range(len(self.shown))
+        return 1 + max(
+            (place for place, entry in enumerate(entries) if entry is not None and entry < self.front), default=-1
+        )
+
+    async def commit(self, answer: BaseMessage) -> None:
+        """Commit the turn that this request is, if it is one."""
+        if self.call is not None:
+            await self.call.turn.commit(self.call.committed(self.history, answer, self.session.carried))
+
+    def commit_sync(self, answer: BaseMessage) -> None:
+        """Do what `commit` does on a synchronous path."""
+        if self.call is not None:
+            self.call.turn.commit_sync(self.call.committed(self.history, answer, self.session.carried))
+
+    async def abandon(self, error: BaseException) -> None:
+        """Give up the turn that this request is, if it is one."""
+        if self.call is not None:
+            await self.call.turn.abandon(error)
+
+    def abandon_sync(self, error: BaseException) -> None:
+        """Do what `abandon` does on a synchronous path."""
+        if self.call is not None:
+            self.call.turn.abandon_sync(error)
 
     def answered(self, response: BaseMessage | None, run_id: str | None = None) -> None:
         """Note the answer; None for a stream, whose answer the caller puts together."""

@@ -8,7 +8,7 @@ positions may change under way (`durable.py`). Measured on langchain 1.5, langgr
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from langchain.agents.middleware import AgentMiddleware, AgentState
@@ -17,96 +17,149 @@ from langchain_core.messages import BaseMessage, convert_to_messages
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
+from kedi_compile.conversation.scope import current_scope
 from kedi_compile.history.carried import Carried
 from kedi_compile.history.policy import HistoryPolicy
 from kedi_compile.session import RunSession
+from kedi_langchain.agent_turns import AgentRun, current_run, open_run
 from kedi_langchain.attempts import ModelSteps
 from kedi_langchain.durable import replacement
 from kedi_langchain.editing import EditedRequest, request_info
+from kedi_langchain.lanes import key_of
+from kedi_langchain.prompt import PromptHook
 from kedi_langchain.runnable import refuse_wrapped
 from kedi_langchain.state import KEY, HistoryState, remembered, to_remember
 from kedi_langchain.wrapped import edited_outside
 
-NewSession = Callable[[Carried], RunSession[BaseMessage]]
+NewSession = Callable[[HistoryPolicy[BaseMessage], Carried], RunSession[BaseMessage]]
 Request = ModelRequest[Any]
 
 
 class HistoryMiddleware(AgentMiddleware[AgentState[Any], Any]):
-    """Edits the history before each model call of an agent, and keeps the edit only with its answer."""
+    """Edits the history before each model call of an agent, and keeps the edit only with its answer.
+
+    Inside an enabled `history_scope`, a run of the agent is a turn of the conversation.
+    """
 
     state_schema = HistoryState
 
-    def __init__(self, policy: HistoryPolicy[BaseMessage], new_session: NewSession) -> None:
+    def __init__(self, policy: HistoryPolicy[BaseMessage], new_session: NewSession, hook: PromptHook) -> None:
         super().__init__()
         self._policy = policy
         self._new_session = new_session
+        self._hook = hook
         self._steps = ModelSteps()
 
     def before_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Count the requests of each invocation from one."""
-        carried, _ = remembered(state)
-        return {KEY: to_remember(replace(carried, may_warn=True), 0)} if self._policy.processor else None
+        """Take one's turn, and count the requests of each invocation from one."""
+        if (run := open_run(runtime)) is not None:
+            run.turn.enter_sync()
+        return self._first(state)
 
     async def abefore_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Count the requests of each invocation from one."""
-        return self.before_agent(state, runtime)
+        """Take one's turn, and count the requests of each invocation from one."""
+        if (run := open_run(runtime)) is not None:
+            await run.turn.enter()
+        return self._first(state)
 
     def wrap_model_call(
         self, request: Request, handler: Callable[[Request], ModelResponse[Any]]
     ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
         """Edit, call the model, and return the edit with the answer."""
-        if self._policy.processor is None or not request.messages:
+        step = self._begin(request)
+        if step is None:
             return handler(request)
-        begun = self._begin(request)
-        edited = self._sent(begun.edit(self._steps.known(begun.shown)))
+        if step.prompt is not None:
+            step = step.submitted(self._hook.edit(step.prompt))
+        step = self._sent(step, step.edited.edit(self._steps.known(step.edited.shown)))
         with edited_outside():
-            return _answered(request, edited, handler(_to_send(request, edited)))
+            return step.answered(handler(step.to_send()))
 
     async def awrap_model_call(
         self, request: Request, handler: Callable[[Request], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
         """Edit, call the model, and return the edit with the answer."""
-        if self._policy.processor is None or not request.messages:
+        step = self._begin(request)
+        if step is None:
             return await handler(request)
-        begun = self._begin(request)
-        edited = self._sent(await begun.aedit(self._steps.known(begun.shown)))
+        if step.prompt is not None:
+            step = step.submitted(await self._hook.aedit(step.prompt))
+        step = self._sent(step, await step.edited.aedit(self._steps.known(step.edited.shown)))
         with edited_outside():
-            return _answered(request, edited, await handler(_to_send(request, edited)))
+            return step.answered(await handler(step.to_send()))
 
-    def _begin(self, request: Request) -> EditedRequest:
+    def _first(self, state: AgentState[Any]) -> dict[str, Any] | None:
+        is_active = current_scope().policy(self._policy).processor is not None
+        if not is_active and not self._hook.is_set and current_run() is None:
+            return None
+        return {KEY: to_remember(replace(remembered(state)[0], may_warn=True), 0)}
+
+    def _begin(self, request: Request) -> ModelStep | None:
+        """Describe a request that is any of its business."""
+        policy, run = current_scope().policy(self._policy), current_run()
+        if not request.messages or (policy.processor is None and run is None and not self._hook.is_set):
+            return None
         refuse_wrapped(request.model)
+        thread = convert_to_messages(request.messages)
         carried, last = remembered(request.state)
-        run = getattr(request.runtime, "execution_info", None)
-        info = request_info(request.model, last + 1, getattr(run, "run_id", None))
-        shown = tuple(convert_to_messages(request.messages))
-        return EditedRequest(self._new_session(carried), info, shown, request.model, request.model_settings)
+        if run is not None:
+            key = key_of(request.model, request.model_settings or {}, request.tools, request.response_format)
+            carried = run.settle(key, thread) or carried
+        front = run.front if run is not None else []
+        info = request_info(request.model, last + 1, getattr(request.runtime.execution_info, "run_id", None))
+        session = self._new_session(policy, carried)
+        edited = EditedRequest(
+            session, info, (*front, *thread), request.model, request.model_settings, front=len(front)
+        )
+        prompt = None if last else self._hook.newest(thread)
+        return ModelStep(request, edited, run, prompt)
 
-    def _sent(self, edited: EditedRequest) -> EditedRequest:
+    def _sent(self, step: ModelStep, edited: EditedRequest) -> ModelStep:
         edited.session.sent()
         self._steps.remember(edited.attempt)
-        return edited
+        return replace(step, edited=edited)
 
 
-def _to_send(request: Request, edited: EditedRequest) -> Request:
-    """The request with the edited messages, and without server-side state from before a rewrite."""
-    if edited.session.continuation.may_name_old_state:
-        return request
-    return request.override(
-        messages=cast("list[Any]", edited.messages),  # the host types them as a union of its own classes
-        model=edited.model,
-        model_settings=edited.arguments,
-    )
+@dataclass(frozen=True)
+class ModelStep:
+    """One model call of an agent; `prompt` is what the prompt hook is asked for, and then what it returned."""
 
+    request: Request
+    edited: EditedRequest
+    run: AgentRun | None
+    prompt: BaseMessage | None
 
-def _answered(
-    request: Request, edited: EditedRequest, response: ModelResponse[Any]
-) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
-    """Note the answer and return it with what the thread is to keep; without one there is nothing to keep."""
-    if not response.result:
-        return response
-    edited.answered(response.result[0])
-    update: dict[str, Any] = {KEY: to_remember(edited.session.carried, edited.info.request_index)}
-    if edited.is_rewritten:
-        thread = convert_to_messages(request.state["messages"])
-        update["messages"] = replacement(edited, thread, response.result, is_written=True)
-    return ExtendedModelResponse(model_response=response, command=Command(update=update))
+    def submitted(self, prompt: BaseMessage) -> ModelStep:
+        """Return the step with another prompt as the newest message."""
+        edited = replace(self.edited, shown=(*self.edited.shown[:-1], prompt))
+        return replace(self, edited=edited, prompt=prompt)
+
+    def to_send(self) -> Request:
+        """Return the request with its edited messages, and without server-side state from before a rewrite."""
+        edited = self.edited
+        if edited.session.continuation.may_name_old_state and not edited.front and self.prompt is None:
+            return self.request
+        return self.request.override(
+            messages=cast("list[Any]", edited.messages),  # the host types them as a union of its own classes
+            model=edited.model,
+            model_settings=edited.arguments,
+        )
+
+    def answered(self, response: ModelResponse[Any]) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
+        """Note the answer and return it with what the thread is to keep; without one there is nothing to keep."""
+        edited = self.edited
+        if not response.result:
+            return response
+        edited.answered(response.result[0])
+        prompt = [] if self.prompt is None else [self.prompt]
+        newest = {one.id: one for one in prompt}
+        thread = [newest.get(one.id, one) for one in convert_to_messages(self.request.state["messages"])]
+        update: dict[str, Any] = {KEY: to_remember(edited.session.carried, edited.info.request_index)}
+        if edited.is_rewritten:
+            # In front: where the thread is listed anew, what stands before the list does not count.
+            update["messages"] = [*prompt, *replacement(edited, thread, response.result, is_written=True)]
+        elif prompt:
+            update["messages"] = prompt
+        if self.run is not None:
+            self.run.answered(edited, [*thread, *response.result])
+        return ExtendedModelResponse(model_response=response, command=Command(update=update))

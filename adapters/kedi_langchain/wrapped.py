@@ -8,19 +8,24 @@ Measured on langchain-core 1.8.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Generator, Hashable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Hashable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from typing import Any, ClassVar, Protocol, cast
 
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, message_chunk_to_message
+from langchain_core.messages.ai import add_ai_message_chunks
 from langchain_core.outputs import ChatGeneration, LLMResult
 from langchain_core.runnables import ConfigurableField, Runnable, RunnableConfig
 
 from kedi_compile import HistoryConfigurationError
+from kedi_compile.conversation.scope import Scope, current_scope, entered
+from kedi_compile.conversation.turns import Turn
 from kedi_langchain.attempts import FailedAttempts, caller_of, invoking
+from kedi_langchain.conversation import one_by_one, refuse_several, refuse_v3
 from kedi_langchain.editing import EditedRequest
+from kedi_langchain.prompt import PromptHook
 
 
 class Editor(Protocol):
@@ -28,7 +33,24 @@ class Editor(Protocol):
 
     failed_attempts: FailedAttempts
 
-    def begin(self, messages: Sequence[BaseMessage], model: BaseChatModel, arguments: dict[str, Any]) -> EditedRequest:
+    hook: PromptHook
+
+    def works_in(self, scope: Scope) -> bool:
+        """Tell whether requests made in a scope are any of its business."""
+        ...
+
+    def take_turn(self, scope: Scope) -> Turn | None:
+        """Take a ticket for a call; None where it is no turn of a conversation."""
+        ...
+
+    def begin(
+        self,
+        messages: Sequence[BaseMessage],
+        model: BaseChatModel,
+        arguments: dict[str, Any],
+        scope: Scope,
+        turn: Turn | None,
+    ) -> EditedRequest:
         """Begin a request of a wrapped model."""
         ...
 
@@ -60,73 +82,123 @@ class EditingModel(BaseChatModel):
         with invoking(config):
             return await super().ainvoke(input, config, stop=stop, **kwargs)
 
+    def batch(self, inputs: list[Any], config: Any = None, **kwargs: Any) -> list[AIMessage]:
+        """Come through `invoke`; inside a conversation one after the other, in the order of the inputs."""
+        return super().batch(inputs, one_by_one(config) if current_scope().enabled else config, **kwargs)
+
     def generate(
         self, messages: list[list[BaseMessage]], stop: list[str] | None = None, callbacks: Any = None, **kwargs: Any
     ) -> LLMResult:
         """Edit each request of the batch, then generate."""
+        scope = current_scope()
+        if not self.kedi_editor.works_in(scope):
+            return super().generate(messages, stop=stop, callbacks=callbacks, **kwargs)
+        refuse_several(messages, scope)
         caller = caller_of(callbacks=callbacks)
-        edited = [self._edited(one, kwargs, caller) for one in messages]
+        edited = [self._edited(one, kwargs, caller, scope) for one in messages]
         target, arguments = _common(edited, self, kwargs)
         with self._attempting(edited, caller):
             result = super(EditingModel, target).generate(
                 [one.messages for one in edited], stop=stop, callbacks=callbacks, **arguments
             )
-        return _noted(edited, result)
+            answers = _noted(edited, result)
+        for one, answer in answers:
+            one.commit_sync(answer)
+        return result
 
     async def agenerate(
         self, messages: list[list[BaseMessage]], stop: list[str] | None = None, callbacks: Any = None, **kwargs: Any
     ) -> LLMResult:
         """Edit each request of the batch, then generate."""
+        scope = current_scope()
+        if not self.kedi_editor.works_in(scope):
+            return await super().agenerate(messages, stop=stop, callbacks=callbacks, **kwargs)
+        refuse_several(messages, scope)
         caller = caller_of(callbacks=callbacks)
-        edited = [await self._aedited(one, kwargs, caller) for one in messages]
+        edited = [await self._aedited(one, kwargs, caller, scope) for one in messages]
         target, arguments = _common(edited, self, kwargs)
-        with self._attempting(edited, caller):
+        async with self._aattempting(edited, caller):
             result = await super(EditingModel, target).agenerate(
                 [one.messages for one in edited], stop=stop, callbacks=callbacks, **arguments
             )
-        return _noted(edited, result)
+            answers = _noted(edited, result)
+        for one, answer in answers:
+            await one.commit(answer)
+        return result
 
     def stream(
         self, input: LanguageModelInput, config: RunnableConfig | None = None, *, stop: Any = None, **kwargs: Any
     ) -> Iterator[AIMessageChunk]:
-        """Edit, then stream; a model that cannot stream comes through `generate` instead."""
+        """Edit, then stream, in the scope of this call; a model that cannot stream comes through `generate`."""
+        return self._streaming(current_scope(), input, config, stop, kwargs)
+
+    def _streaming(
+        self, scope: Scope, input: LanguageModelInput, config: RunnableConfig | None, stop: Any, kwargs: dict[str, Any]
+    ) -> Iterator[AIMessageChunk]:
         if not self._should_stream(async_api=False, run_manager=None, **{**kwargs, "stream": True}):
+            with entered(scope):
+                chunks = list(super().stream(input, config, stop=stop, **kwargs))
+            yield from chunks
+            return
+        if not self.kedi_editor.works_in(scope):
             yield from super().stream(input, config, stop=stop, **kwargs)
             return
-        caller = caller_of(config)
-        request = self._edited(self._read(input), kwargs, caller)
+        caller, chunks = caller_of(config), []
+        request = self._edited(self._read(input), kwargs, caller, scope)
         target, arguments = _common([request], self, kwargs)
         with self._attempting([request], caller):
-            yield from super(EditingModel, target).stream(request.messages, config, stop=stop, **arguments)
-        request.answered(None)
+            for chunk in super(EditingModel, target).stream(request.messages, config, stop=stop, **arguments):
+                chunks += [chunk] if request.call else []
+                yield chunk
+            answer = _streamed(request, chunks)
+        if answer is not None:
+            request.commit_sync(answer)
 
-    async def astream(
+    def astream(
         self, input: LanguageModelInput, config: RunnableConfig | None = None, *, stop: Any = None, **kwargs: Any
     ) -> AsyncIterator[AIMessageChunk]:
-        """Edit, then stream; a model that cannot stream comes through `agenerate` instead."""
+        """Edit, then stream, in the scope of this call; a model that cannot stream comes through `agenerate`."""
+        return self._astreaming(current_scope(), input, config, stop, kwargs)
+
+    async def _astreaming(
+        self, scope: Scope, input: LanguageModelInput, config: RunnableConfig | None, stop: Any, kwargs: dict[str, Any]
+    ) -> AsyncIterator[AIMessageChunk]:
         if not self._should_stream(async_api=True, run_manager=None, **{**kwargs, "stream": True}):
+            with entered(scope):
+                chunks = [chunk async for chunk in super().astream(input, config, stop=stop, **kwargs)]
+            for chunk in chunks:
+                yield chunk
+            return
+        if not self.kedi_editor.works_in(scope):
             async for chunk in super().astream(input, config, stop=stop, **kwargs):
                 yield chunk
             return
-        caller = caller_of(config)
-        request = await self._aedited(self._read(input), kwargs, caller)
+        caller, chunks = caller_of(config), []
+        request = await self._aedited(self._read(input), kwargs, caller, scope)
         target, arguments = _common([request], self, kwargs)
-        with self._attempting([request], caller):
+        async with self._aattempting([request], caller):
             async for chunk in super(EditingModel, target).astream(request.messages, config, stop=stop, **arguments):
+                chunks += [chunk] if request.call else []
                 yield chunk
-        request.answered(None)
+            answer = _streamed(request, chunks)
+        if answer is not None:
+            await request.commit(answer)
 
     def _chat_model_stream_v3(
         self, input: LanguageModelInput, config: RunnableConfig | None = None, *, stop: Any = None, **kwargs: Any
     ) -> Any:
-        request = self._edited(self._read(input), kwargs, caller_of(config))
+        scope = current_scope()
+        refuse_v3(scope)
+        request = self._edited(self._read(input), kwargs, caller_of(config), scope)
         target, arguments = _common([request], self, kwargs)
         return super(EditingModel, target)._chat_model_stream_v3(request.messages, config, stop=stop, **arguments)
 
     async def _achat_model_stream_v3(
         self, input: LanguageModelInput, config: RunnableConfig | None = None, *, stop: Any = None, **kwargs: Any
     ) -> Any:
-        request = await self._aedited(self._read(input), kwargs, caller_of(config))
+        scope = current_scope()
+        refuse_v3(scope)
+        request = await self._aedited(self._read(input), kwargs, caller_of(config), scope)
         target, arguments = _common([request], self, kwargs)
         return await super(EditingModel, target)._achat_model_stream_v3(
             request.messages, config, stop=stop, **arguments
@@ -154,29 +226,68 @@ class EditingModel(BaseChatModel):
     def _read(self, input: LanguageModelInput) -> list[BaseMessage]:
         return self._convert_input(input).to_messages()
 
-    def _edited(self, messages: Sequence[BaseMessage], kwargs: dict[str, Any], caller: Hashable) -> EditedRequest:
-        _refuse_second_edit(self)
-        request = self.kedi_editor.begin(messages, self, kwargs)
-        known = self.kedi_editor.failed_attempts.take(caller, messages)
-        return self.kedi_editor.note(request.edit(known))
-
-    async def _aedited(
-        self, messages: Sequence[BaseMessage], kwargs: dict[str, Any], caller: Hashable
+    def _edited(
+        self, messages: Sequence[BaseMessage], kwargs: dict[str, Any], caller: Hashable, scope: Scope
     ) -> EditedRequest:
         _refuse_second_edit(self)
-        request = self.kedi_editor.begin(messages, self, kwargs)
-        known = self.kedi_editor.failed_attempts.take(caller, messages)
-        return self.kedi_editor.note(await request.aedit(known))
+        editor = self.kedi_editor
+        turn = editor.take_turn(scope)
+        if turn is not None:
+            turn.enter_sync()
+        try:
+            if (prompt := editor.hook.newest(messages)) is not None:
+                messages = [*messages[:-1], editor.hook.edit(prompt)]
+            request = editor.begin(messages, self, kwargs, scope, turn)
+            return editor.note(request.edit(editor.failed_attempts.take(caller, request.shown)))
+        except BaseException as error:
+            if turn is not None:
+                turn.abandon_sync(error)
+            raise
+
+    async def _aedited(
+        self, messages: Sequence[BaseMessage], kwargs: dict[str, Any], caller: Hashable, scope: Scope
+    ) -> EditedRequest:
+        _refuse_second_edit(self)
+        editor = self.kedi_editor
+        turn = editor.take_turn(scope)
+        if turn is not None:
+            await turn.enter()
+        try:
+            if (prompt := editor.hook.newest(messages)) is not None:
+                messages = [*messages[:-1], await editor.hook.aedit(prompt)]
+            request = editor.begin(messages, self, kwargs, scope, turn)
+            return editor.note(await request.aedit(editor.failed_attempts.take(caller, request.shown)))
+        except BaseException as error:
+            if turn is not None:
+                await turn.abandon(error)
+            raise
 
     @contextmanager
     def _attempting(self, edited: Sequence[EditedRequest], caller: Hashable) -> Generator[None]:
-        """Leave the edits of a failing attempt for the next one."""
+        """Leave the edits of a failing attempt for the next one, and give up its turn."""
         try:
             yield
-        except Exception:
+        except BaseException as error:
+            self._leave(edited, caller, error)
+            for one in edited:
+                one.abandon_sync(error)
+            raise
+
+    @asynccontextmanager
+    async def _aattempting(self, edited: Sequence[EditedRequest], caller: Hashable) -> AsyncGenerator[None]:
+        """Do what `_attempting` does on an asynchronous path."""
+        try:
+            yield
+        except BaseException as error:
+            self._leave(edited, caller, error)
+            for one in edited:
+                await one.abandon(error)
+            raise
+
+    def _leave(self, edited: Sequence[EditedRequest], caller: Hashable, error: BaseException) -> None:
+        if isinstance(error, Exception):
             for one in edited:
                 self.kedi_editor.failed_attempts.leave(caller, one.attempt)
-            raise
 
 
 _is_edited_outside: ContextVar[bool] = ContextVar("kedi_is_edited_outside", default=False)
@@ -207,17 +318,30 @@ def _common(
     """The one model and arguments of a batch: without old state as soon as one of its requests was rewritten."""
     for one in edited:
         one.session.sent()
-    changed = next((one for one in edited if one.is_rewritten), None)
+    changed = next((one for one in edited if not one.session.continuation.may_name_old_state), None)
     return (cast("EditingModel", changed.model), changed.arguments) if changed else (model, kwargs)
 
 
-def _noted(edited: Sequence[EditedRequest], result: LLMResult) -> LLMResult:
+def _noted(edited: Sequence[EditedRequest], result: LLMResult) -> list[tuple[EditedRequest, BaseMessage]]:
+    """Note the answers and return them by their requests."""
     runs = result.run or []
+    answers = []
     for index, (request, generations) in enumerate(zip(edited, result.generations, strict=True)):
         run_id = str(runs[index].run_id) if index < len(runs) else None
         if generations and isinstance(first := generations[0], ChatGeneration):
             request.answered(first.message, run_id)
-    return result
+            answers.append((request, first.message))
+    return answers
+
+
+def _streamed(request: EditedRequest, chunks: Sequence[AIMessageChunk]) -> BaseMessage | None:
+    """Note that a stream has ended, and return its whole answer if it is a turn."""
+    if not chunks:
+        request.answered(None)
+        return None
+    answer = message_chunk_to_message(add_ai_message_chunks(chunks[0], *chunks[1:]))
+    request.answered(answer)
+    return answer
 
 
 def editing_class(cls: type[BaseChatModel], editor: Editor) -> type[EditingModel]:

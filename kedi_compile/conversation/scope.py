@@ -117,6 +117,18 @@ def current_scope() -> Scope:
     return scopes[-1] if scopes else _NO_SCOPE
 
 
+@contextmanager
+def entered(scope: Scope) -> Generator[None]:
+    """Make a scope the current one inside, as it was captured elsewhere."""
+    frame = replace(scope)  # the same scope may be entered twice
+    _scopes.set((*_scopes.get(), frame))
+    try:
+        yield
+    finally:
+        # Left by name and not by `reset`: a generator may be left in another context, or out of order.
+        _scopes.set(tuple(one for one in _scopes.get() if one is not frame))
+
+
 @overload
 def history_scope(
     enabled: Literal[True],
@@ -170,12 +182,8 @@ def history_scope(
     if callable(processing.processor):
         _warn_once(processing.processor)
     scope = _inside(current_scope(), enabled=enabled, state=state, processing=processing)
-    _scopes.set((*_scopes.get(), scope))
-    try:
+    with entered(scope):
         yield scope.state
-    finally:
-        # Left by name and not by `reset`: a generator may be left in another context, or out of order.
-        _scopes.set(tuple(one for one in _scopes.get() if one is not scope))
 
 
 def _check(enabled: object, state: object, profile: object) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage
-from langchain_core.output_parsers import StrOutputParser
 from langchain_core.runnables import Runnable, RunnableLambda
 from langgraph.graph import MessagesState, StateGraph
 
@@ -54,28 +53,26 @@ def sent(ours: LangChainAdapter, messages: list[BaseMessage] | None = None) -> l
     return transport.sent[0]
 
 
-@pytest.mark.parametrize(
-    "runnable",
-    [
-        Chat(transport=Transport()),
-        Chat(transport=Transport()) | StrOutputParser(),
-        RunnableLambda(lambda value: value),
-    ],
-    ids=["model", "sequence", "opaque"],
-)
-def test_without_a_processor_the_runnable_itself_comes_back(runnable: Any) -> None:
-    """There is nothing to add, so nothing is looked into."""
+def test_without_a_processor_a_wrapped_model_sends_what_it_is_given() -> None:
+    """It is wrapped all the same, because a scope may name a processor or a conversation later."""
     ours = LangChainAdapter()
 
-    assert ours.wrap(runnable) is runnable
+    assert sent(ours) == WHOLE
     assert not ours.is_active
 
 
-def test_a_model_without_a_processor_may_be_wrapped_later() -> None:
-    """What came back is not counted as wrapped."""
+def test_without_a_processor_what_cannot_be_looked_into_is_refused_too() -> None:
+    """Its requests would go around any scope."""
+    with pytest.raises(HistoryConfigurationError, match="cannot be looked into"):
+        LangChainAdapter().wrap(RunnableLambda(lambda value: value))
+
+
+def test_a_model_is_wrapped_once_also_without_a_processor() -> None:
+    """Two adapters on one model would be two conversations in a scope."""
     model = Chat(transport=Transport())
 
-    assert isinstance(adapter(keep(1)).wrap(adapter().wrap(model)), Chat)
+    with pytest.raises(HistoryConfigurationError, match="wrapped already"):
+        adapter(keep(1)).wrap(adapter().wrap(model))
 
 
 def test_a_processor_warns_about_the_cached_prefix_where_it_is_given() -> None:

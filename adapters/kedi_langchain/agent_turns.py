@@ -1,0 +1,185 @@
+"""Runs of an agent as turns: who ends them, and what stands in front of their threads.
+
+An agent's middleware sees where a run begins, but not that it fails, is cancelled or is left in mid-stream. The host
+tells callback handlers, so inside an enabled scope every outermost run gets one: it commits a turn when its graph has
+ended, and abandons it when the graph has failed. Measured on langchain-core 1.8,
+langgraph 1.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
+from typing import Any, cast
+from uuid import UUID
+
+from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
+from langchain_core.messages import BaseMessage, convert_to_messages
+from langchain_core.runnables.config import var_child_runnable_config
+from langchain_core.tracers.context import register_configure_hook
+from langgraph.runtime import Runtime
+
+from kedi_compile import ConversationError, HistoryConfigurationError
+from kedi_compile.conversation.lanes import Lane, LaneKey
+from kedi_compile.conversation.scope import current_scope
+from kedi_compile.conversation.turns import Turn, begin
+from kedi_compile.history.carried import Carried
+from kedi_langchain.continuation import without_response_id
+from kedi_langchain.conversation import after_turn, refuse_repetition
+from kedi_langchain.dialect import DIALECT
+from kedi_langchain.editing import EditedRequest
+
+
+class AgentRun:
+    """A run of an agent inside a turn; `front` are the conversation's messages, in front of the thread's own."""
+
+    def __init__(self, turn: Turn) -> None:
+        self.turn = turn
+        self.front: list[BaseMessage] = []
+        self._lane: Lane[BaseMessage] | None = None
+        self._thread: list[BaseMessage] = []
+        self._carried = Carried()
+
+    def settle(self, key: LaneKey, thread: Sequence[BaseMessage]) -> Carried | None:
+        """Find the run's lane at its first request and return what it carries; None at later ones.
+
+        Raises:
+            ConversationError: the thread repeats an answer of the conversation.
+        """
+        if self._lane is not None:
+            return None
+        lane = self._lane = self.turn.state.lane(key)
+        stored = lane.history.messages(DIALECT)
+        refuse_repetition(stored, thread, self.turn)
+        self.front = list(stored)
+        return lane.carried
+
+    def answered(self, edited: EditedRequest, thread: Sequence[BaseMessage]) -> None:
+        """Keep what an answered request left of the conversation, and the thread with its answer."""
+        if edited.is_rewritten:
+            self.front = [without_response_id(message) for message in edited.history[: edited.cut]]
+        self._thread = list(thread)
+        self._carried = edited.session.carried
+
+    def end(self, outputs: object) -> None:
+        """Commit what the conversation and the whole thread are now; nothing, where no model was asked."""
+        if not self.turn.is_open:
+            return
+        if self._lane is None:
+            self.turn.abandon_sync()
+            return
+        # What a caller asked the graph for need not hold the messages; then the last request knows them.
+        found = outputs.get("messages") if isinstance(outputs, Mapping) else None
+        thread = convert_to_messages(found) if isinstance(found, list) else self._thread
+        self.turn.commit_sync(after_turn(self._lane, [*self.front, *thread], self._carried))
+
+    def fail(self, error: BaseException) -> None:
+        """Commit nothing."""
+        self.turn.abandon_sync(error)
+
+
+class _RunEnds(BaseCallbackHandler):
+    """Knows which run is below which, and ends an agent's turn with the run of its graph."""
+
+    raise_error = True  # a commit that fails must fail the run
+
+    def __init__(self) -> None:
+        self._parents: dict[UUID, tuple[UUID | None, str | None]] = {}
+        self._agents: dict[UUID, AgentRun] = {}
+
+    def on_chain_start(
+        self,
+        serialized: dict[str, Any],
+        inputs: dict[str, Any],
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        metadata: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Note where a run stands."""
+        self._parents[run_id] = (parent_run_id, (metadata or {}).get("langgraph_checkpoint_ns"))
+
+    def on_chain_end(self, outputs: dict[str, Any], *, run_id: UUID, **kwargs: Any) -> None:
+        """End the turn of a graph that ended well."""
+        if (agent := self._forget(run_id)) is not None:
+            agent.end(outputs)
+
+    def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        """End the turn of a graph that failed."""
+        if (agent := self._forget(run_id)) is not None:
+            agent.fail(error)
+
+    def add(self, run_id: UUID, agent: AgentRun) -> None:
+        """Let a graph's run end this turn."""
+        self._agents[run_id] = agent
+
+    def agent(self, run_id: UUID) -> AgentRun | None:
+        """Return the turn of a graph's run."""
+        return self._agents.get(run_id)
+
+    def graph_of(self, run_id: UUID) -> UUID | None:
+        """Return the run of the graph in whose node this run stands: all runs of a node have its namespace."""
+        parent, namespace = self._parents.get(run_id, (None, None))
+        while parent is not None and self._parents.get(parent, (None, None))[1] == namespace:
+            parent = self._parents[parent][0]
+        return parent
+
+    def _forget(self, run_id: UUID) -> AgentRun | None:
+        self._parents.pop(run_id, None)
+        return self._agents.pop(run_id, None)
+
+
+class _InScope:
+    """What the host asks, as if it were a context variable, which handler a new run gets."""
+
+    def get(self) -> _RunEnds | None:
+        """Return a new handler inside an enabled scope."""
+        return _RunEnds() if current_scope().enabled else None
+
+
+# The host asks for `get` alone; it adds a handler only to a run that has none of this class above it.
+register_configure_hook(cast("ContextVar[Any]", _InScope()), inheritable=True, handle_class=_RunEnds)
+
+
+def open_run(runtime: Runtime[Any]) -> AgentRun | None:
+    """Take a ticket for the agent's run that begins in this node; None where it is no turn of a conversation.
+
+    Raises:
+        HistoryConfigurationError: the graph has a checkpointer, which would be a second memory.
+    """
+    turn = begin(current_scope())
+    if turn is None:
+        return None
+    if getattr(runtime.execution_info, "thread_id", None) is not None:
+        turn.release_unstarted()
+        msg = (
+            "This agent has a checkpointer and runs inside an enabled `history_scope`, so it would have two memories; "
+            "leave the checkpointer out, or use `history_scope(enabled=False)`"
+        )
+        raise HistoryConfigurationError(msg)
+    found = _place()
+    if found is None:
+        turn.release_unstarted()
+        msg = "The agent's run cannot be followed to its end; enter `history_scope` outside of the agent's own call"
+        raise ConversationError(msg, session_id=turn.state.session_id)
+    handler, graph = found
+    run = AgentRun(turn)
+    handler.add(graph, run)
+    return run
+
+
+def current_run() -> AgentRun | None:
+    """Return the turn of the agent in whose node the caller runs."""
+    found = _place()
+    return found[0].agent(found[1]) if found is not None else None
+
+
+def _place() -> tuple[_RunEnds, UUID] | None:
+    """The handler of this node's run, and the run of its graph."""
+    manager = (var_child_runnable_config.get() or {}).get("callbacks")
+    if not isinstance(manager, BaseCallbackManager) or manager.parent_run_id is None:
+        return None
+    handler = next((one for one in manager.handlers if isinstance(one, _RunEnds)), None)
+    graph = handler.graph_of(manager.parent_run_id) if handler is not None else None
+    return None if handler is None or graph is None else (handler, graph)

@@ -1,0 +1,62 @@
+"""Which lane of a conversation a request belongs to, read off the chat model, its settings and its tools.
+
+Tools count by name and schema, output by its format; sampling, transport and what names server-side state are no part
+of the key. Measured on langchain-core 1.8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.utils.function_calling import convert_to_openai_tool
+
+from kedi_compile.conversation.lanes import LaneKey, lane_key
+from kedi_compile.history.continuation import STATE_KEYS
+from kedi_langchain.dialect import DIALECT
+from kedi_langchain.editing import request_info
+
+_OUTPUT: Final = ("response_format", "ls_structured_output_format", "structured_output_format")
+_IDENTITY: Final = frozenset({"model", "model_name", "model_id", "_type", "default_request_timeout"})
+_CARRIERS: Final = ("model_kwargs", "extra_body")
+_SECRET: Final = frozenset({"authorization", "authorization_token", "headers"})
+
+
+def key_of(
+    model: BaseChatModel, arguments: Mapping[str, Any], tools: Sequence[Any] = (), output: object = None
+) -> LaneKey:
+    """Return the key of the lane that a request to `model` continues.
+
+    `arguments` are those of the call or of a binding; they may hold tools and an output format too.
+    """
+    given = dict(arguments)
+    offered = [*tools, *(given.pop("tools", None) or given.pop("functions", None) or ())]
+    formats = [given.pop(name) for name in _OUTPUT if name in given]
+    return lane_key(
+        DIALECT.adapter_shortname,
+        request_info(model).model_id,
+        settings=_shaping({**model._identifying_params, **given}),  # noqa: SLF001  # how core names it
+        tools=list(map(_contract, offered)),
+        output=[*formats, output] if formats or output is not None else None,
+    )
+
+
+def _shaping(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings with those inside their carriers, but for what identifies the model or names server-side state."""
+    flat = {name: value for name, value in settings.items() if name not in _CARRIERS}
+    for name in _CARRIERS:
+        if isinstance(inner := settings.get(name), Mapping):
+            flat |= inner
+    return {name: value for name, value in flat.items() if name not in _IDENTITY | STATE_KEYS and value is not None}
+
+
+def _contract(tool: Any) -> list[object]:
+    """Name and schema of a tool; of one that the provider runs, all but what lets it in somewhere."""
+    if not isinstance(tool, Mapping):
+        tool = convert_to_openai_tool(tool)
+    function = tool.get("function", tool)
+    schema = function.get("parameters", function.get("input_schema"))
+    if schema is None:
+        return [sorted((name, value) for name, value in tool.items() if name not in _SECRET)]
+    return [function.get("name"), schema]
