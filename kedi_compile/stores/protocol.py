@@ -2,7 +2,8 @@
 
 A conversation is a *head*, JSON that names its entries by digest in order, and the *entries*, one native message each.
 Committing is compare-and-swap on the head's revision, all of a change or nothing. Entries are stored once, under the
-SHA-256 of their bytes. Every method may block; async callers run them in a worker thread. Source: History
+SHA-256 of their bytes. Every method may block; async callers run them in a worker thread. Session ids, references and
+digests are `names`; another one, and a store that cannot be used, raises ConversationError. Source: History
 specification, Persistence and Continuation.
 """
 
@@ -27,7 +28,7 @@ class Change:
     """One turn's effect on a stored conversation.
 
     `revision` is the one it was made from, 0 where there was no conversation. `added` are entries the store may not
-    have yet, by digest; `dropped` are digests the new head no longer names.
+    have yet, by digest; `dropped` are digests the new head no longer names. An entry in both stays.
     """
 
     revision: int
@@ -45,7 +46,10 @@ class ConversationStore(Protocol):
         ...
 
     def entries(self, session_id: str, digests: Collection[str]) -> dict[str, bytes]:
-        """Return those of the named entries that are there, by digest."""
+        """Return those of the named entries that are there, by digest.
+
+        One that a head named and that is missing was dropped by a later commit: read the head again.
+        """
         ...
 
     def commit(self, session_id: str, change: Change) -> int:
@@ -74,7 +78,14 @@ class ArchiveStore(Protocol):
     """Keeps archived records under references that are never reused; safe to call from several threads."""
 
     def put(self, reference: str, record: bytes, expires_at: float | None) -> None:
-        """Keep `record`; `expires_at` is in seconds of the clock that `get` is asked with, None for no end."""
+        """Keep `record`; the same record again under its reference changes nothing.
+
+        `expires_at` is in seconds of the clock that `get` is asked with, None for no end; at that very time the record
+        is expired.
+
+        Raises:
+            ConversationError: the reference is taken by another record, or its record is gone.
+        """
         ...
 
     def get(self, reference: str, now: float) -> bytes | Gone:

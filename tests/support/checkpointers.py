@@ -1,28 +1,26 @@
 """Checkpointers for the tests of durable history: in memory, SQLite and PostgreSQL, each fresh for its test.
 
-`opened` and `aopened` give a synchronous and an asynchronous one. SQLite keeps its file in the test's folder.
-PostgreSQL is the server named by `KEDI_POSTGRES` (`postgres.sh start FOLDER` prints an address), each test in a schema
-of its own that is dropped afterwards; without the variable these tests skip.
+`opened` and `aopened` give a synchronous and an asynchronous one. SQLite keeps its file in the test's folder, and
+PostgreSQL is that of `databases`.
 """
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
-from uuid import uuid4
 
 import psycopg
-import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from psycopg.rows import dict_row
+
+from databases import postgres_schema
 
 CHECKPOINTERS: Final = ("memory", "sqlite", "postgres")
 
@@ -39,7 +37,7 @@ def opened(kind: str, folder: Path) -> Iterator[Saver]:
         with closing(sqlite3.connect(folder / "threads.sqlite", check_same_thread=False)) as connection:
             yield SqliteSaver(connection)
     else:
-        with _schema() as (address, options), psycopg.connect(address, options=options, **_OPEN) as connection:
+        with postgres_schema() as (address, options), psycopg.connect(address, options=options, **_OPEN) as connection:
             saver = PostgresSaver(connection)
             saver.setup()
             yield saver
@@ -54,7 +52,7 @@ async def aopened(kind: str, folder: Path) -> AsyncIterator[Saver]:
         async with AsyncSqliteSaver.from_conn_string(str(folder / "threads.sqlite")) as saver:
             yield saver
     else:
-        with _schema() as (address, options):
+        with postgres_schema() as (address, options):
             connection = await psycopg.AsyncConnection.connect(address, options=options, **_OPEN)
             async with connection:
                 postgres = AsyncPostgresSaver(connection)
@@ -63,18 +61,3 @@ async def aopened(kind: str, folder: Path) -> AsyncIterator[Saver]:
 
 
 _OPEN: Final[dict[str, Any]] = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
-
-
-@contextmanager
-def _schema() -> Iterator[tuple[str, str]]:
-    """Make a schema; give the server's address and the options that lead a connection there."""
-    address = os.environ.get("KEDI_POSTGRES")
-    if not address:
-        pytest.skip("needs a PostgreSQL server: KEDI_POSTGRES is unset")
-    name = f"kedi_{uuid4().hex}"
-    with psycopg.connect(address, autocommit=True) as connection:
-        connection.execute(f"CREATE SCHEMA {name}")
-        try:
-            yield address, f"-c search_path={name}"
-        finally:
-            connection.execute(f"DROP SCHEMA {name} CASCADE")
