@@ -25,10 +25,10 @@ def record_name(record: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """A native message whose record is known, as long as it is what it was."""
+    """A native message whose record is known, as long as its content is what it was."""
 
     message: Any
-    fingerprint: bytes
+    digest: bytes
     name: str
 
 
@@ -78,8 +78,8 @@ class History(Generic[MessageT]):
         if self._native is None:
             read = [_read(dialect, self._records[name], index) for index, name in enumerate(self._names)]
             adopt(read)
-            pairs = zip(read, self._names, strict=True)
-            self._written = {id(one): _Written(one, dialect.fingerprint(one), name) for one, name in pairs}
+            known = zip(read, dialect.digests(read), self._names, strict=True)
+            self._written = {id(one): _Written(one, digest, name) for one, digest, name in known}
             self._native, self._dialect = tuple(read), dialect
         return self._native
 
@@ -95,21 +95,23 @@ class History(Generic[MessageT]):
             return self._names, dict(self._records)
         known = {} if before is None else before._written  # noqa: SLF001  # its own class
         added: dict[str, bytes] = {}
-        written = [self._write(message, index, known, added) for index, message in enumerate(self._native)]
+        digests = self._dialect.digests(self._native)
+        written = [self._write(index, digest, known, added) for index, digest in enumerate(digests)]
         self._written = {id(one.message): one for one in written}
         self._names = tuple(one.name for one in written)
         return self._names, added
 
-    def _write(self, message: MessageT, index: int, known: Mapping[int, _Written], added: dict[str, bytes]) -> _Written:
+    def _write(self, index: int, digest: bytes, known: Mapping[int, _Written], added: dict[str, bytes]) -> _Written:
         assert self._dialect is not None  # `write` has looked
-        fingerprint = self._dialect.fingerprint(message)
+        assert self._native is not None  # `write` has looked
+        message = self._native[index]
         before = known.get(id(message))
-        if before is not None and before.message is message and before.fingerprint == fingerprint:
+        if before is not None and before.message is message and before.digest == digest:
             return before
         record = _record(self._dialect, message, index)
         name = record_name(record)
         added[name] = record
-        return _Written(message, fingerprint, name)
+        return _Written(message, digest, name)
 
 
 def _record(dialect: Dialect[MessageT], message: MessageT, index: int) -> bytes:
