@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 
 from kedi_compile import CompiledChatRequest, ContextBlock, TurnCompileError, compile_chat_request, provider_messages
+from kedi_compile.conversation.scope import refuse_processing
 from kedi_lionagi.branch import RestoredSystem, to_branch
 from kedi_lionagi.host import answer_of
 from kedi_lionagi.recording import add, tell
@@ -137,7 +138,12 @@ async def run(
         yield message
 
 
+CAPABILITIES: Final[frozenset[str]] = frozenset()
+"""What this adapter can do, by the specification's names: it runs no history processor."""
+
+
 def _model(branch: LionBranch, param: ChatParam) -> iModel:
+    refuse_processing("LionAGI", CAPABILITIES)
     model: iModel = param.to_dict().get("imodel") or branch.chat_model
     return model
 

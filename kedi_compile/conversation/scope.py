@@ -9,7 +9,7 @@ Processing.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Collection, Generator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -115,6 +115,21 @@ def current_scope() -> Scope:
     """Return the scope of the caller."""
     scopes = _scopes.get()
     return scopes[-1] if scopes else _NO_SCOPE
+
+
+def refuse_processing(adapter: str, capabilities: Collection[str]) -> None:
+    """Refuse the processor or condition of this scope for an adapter that cannot run one.
+
+    Raises:
+        HistoryConfigurationError: one is set, and `capabilities` lack `"history_processing"`.
+    """
+    set_here = current_scope().processing
+    if "history_processing" not in capabilities and (callable(set_here.processor) or callable(set_here.condition)):
+        msg = (
+            f"The {adapter} adapter cannot run a history processor, and this scope sets one; nothing was sent. Use "
+            "`history_scope(processor=None)` around the call"
+        )
+        raise HistoryConfigurationError(msg)
 
 
 @contextmanager

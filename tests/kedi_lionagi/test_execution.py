@@ -12,7 +12,7 @@ from lionagi import Branch, iModel
 from lionagi.operations.types import ChatParam, RunParam
 from lionagi.testing import ErrorResponse
 
-from kedi_compile import ContextBlock, TurnCompileError
+from kedi_compile import ContextBlock, HistoryConfigurationError, TurnCompileError, history_scope
 from kedi_lionagi import chat, communicate, run
 from turn_lionagi import branch_with, scripted, sent, streamed, talked
 
@@ -166,6 +166,21 @@ async def test_a_turn_that_is_refused_sends_nothing(way: Way) -> None:
 
     assert sent(branch) == []
     assert len(branch.msgs.messages) == 2
+
+
+@WAYS
+@pytest.mark.filterwarnings("ignore::kedi_compile.HistoryPrefixWarning")
+async def test_a_processor_in_scope_is_refused_before_anything_is_sent(way: Way) -> None:
+    """This adapter runs none, so its capability is not declared; outside of the scope nothing is in the way."""
+    branch = talked("Hello.")
+
+    with history_scope(processor=lambda ctx: ctx.keep_recent_groups(1)):
+        with pytest.raises(HistoryConfigurationError, match="cannot run a history processor"):
+            await way(branch, "And now?")
+        with history_scope(processor=None):
+            await way(branch, "And now?")
+
+    assert len(sent(branch)) == 1
 
 
 @WAYS
