@@ -1,4 +1,4 @@
-"""`python -m benchmarks [--only NAME] [--smoke] [--json PATH]`: measure, print a table for each framework and turns."""
+"""`python -m benchmarks [--only NAME] [--smoke] [--json PATH]`: measure, and print a table for each of its names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import rows, stacks, turn
+from benchmarks import conversation, rows, stacks, turn
 from benchmarks.measure import loop_times, sample
 from benchmarks.memory import measure_memory
 from benchmarks.report import Table, as_json, environment
@@ -29,7 +29,7 @@ class Plan:
     loops: int = 3
 
 
-NAMES = (*stacks.NAMES, turn.NAME)
+NAMES = (*stacks.NAMES, turn.NAME, conversation.NAME)
 SMOKE = Plan(count=40, rounds=1, large=80, large_rounds=1, requests=8, loops=1)
 
 
@@ -37,6 +37,8 @@ def table_of(name: str, plan: Plan) -> Table:
     """Measure one of `NAMES`."""
     if name == turn.NAME:
         return turn.measure(plan.count, plan.rounds, plan.large, plan.large_rounds)
+    if name == conversation.NAME:
+        return conversation.measure(plan.count, plan.rounds)
     return asyncio.run(measure(stacks.load(name), plan))
 
 

@@ -87,6 +87,11 @@ class _RunEnds(BaseCallbackHandler):
         self._parents: dict[UUID, tuple[UUID | None, str | None]] = {}
         self._agents: dict[UUID, AgentRun] = {}
 
+    @property
+    def run_inline(self) -> bool:  # type: ignore[override]  # the host only reads it
+        """Whether the host may call it on the event loop: not where a commit may wait for a store."""
+        return not any(agent.turn.state.is_stored for agent in self._agents.values())
+
     def on_chain_start(
         self,
         serialized: dict[str, Any],
