@@ -185,6 +185,7 @@ def test_the_core_never_reaches_a_framework() -> None:
     tops = {name.partition(".")[0] for name in loaded}
 
     assert not tops & {"pydantic_ai", "langchain", "langchain_core", "langgraph", "lionagi", "openai", "anthropic"}
+    assert not tops & {"sqlalchemy", "psycopg"}
     assert not {top for top in tops if top.startswith("kedi_")} - {"kedi_compile"}
     assert not {name for name in loaded if name.startswith(("kedi_compile.demo", "kedi_compile.cli"))}
 
