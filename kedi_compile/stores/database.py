@@ -1,20 +1,20 @@
 """How the SQL store reaches its database: address, transactions, forks, and what a failure is called.
 
-On SQLite the driver begins no transaction, this file does, as SQLAlchemy's page on the dialect describes: a write by
-BEGIN IMMEDIATE, which waits for the other writer before anything is read and so cannot fail halfway. No idle connection
-lives through a fork. What leaves here as an error names the database without its password.
+On SQLite the driver begins no transaction, this file does: a write by BEGIN IMMEDIATE, which waits for the other writer
+before anything is read and so cannot fail halfway. Nothing is set on an engine, which may be its owner's. No idle
+connection lives through a fork. What leaves here as an error names the database without its password.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import Any, Final
+from typing import Final
 from weakref import WeakSet
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy import URL, Connection, Engine, create_engine, make_url
 from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
 
 from kedi_compile.errors import ConversationError, HistoryConfigurationError
@@ -32,14 +32,17 @@ _DRIVERS: Final = {
 _ISOLATION: Final = {"sqlite": "AUTOCOMMIT", "postgresql": "READ COMMITTED"}
 """AUTOCOMMIT: the driver stays out of it. READ COMMITTED: an update that waited looks at the row as it is now."""
 
-_READ: Final = {"sqlite": ("PRAGMA busy_timeout = {wait}", "BEGIN"), "postgresql": ()}
+_WAIT_HERE: Final = "PRAGMA busy_timeout = {wait}"
+
+_READ: Final = {"sqlite": (_WAIT_HERE, "BEGIN"), "postgresql": ()}
 _WRITE: Final = {
     # In WAL mode the default of many builds, NORMAL, does not wait for the disk when it commits: after a loss of power
     # the last commits would be gone.
-    "sqlite": ("PRAGMA busy_timeout = {wait}", "PRAGMA synchronous = FULL", "BEGIN IMMEDIATE"),
+    "sqlite": (_WAIT_HERE, "PRAGMA synchronous = FULL", "BEGIN IMMEDIATE"),
     "postgresql": ("SET LOCAL lock_timeout = {wait}",),
 }
-"""How a transaction begins; `wait` is in milliseconds."""
+_SWITCH: Final = {"sqlite": (_WAIT_HERE, "PRAGMA journal_mode = WAL", "BEGIN"), "postgresql": ()}
+"""What a transaction begins with, and how readers and a writer come not to wait for each other; `wait` is in ms."""
 
 _TRIES = 100
 _LONGEST_WAIT = 86_400.0
@@ -53,8 +56,6 @@ class Database:
         self._is_owned = not isinstance(address, Engine)
         self._engine = _engine(address, timeout)
         self.name = self._engine.url.set(query={}).render_as_string()
-        self._reads = _beginning(self._engine, _READ, self._wait)
-        self._writes = _beginning(self._engine, _WRITE, self._wait)
         self._is_ready = False
         self._is_closed = False
         _open.add(self)
@@ -68,7 +69,7 @@ class Database:
         """
         with self._failing(session_id):
             self._prepare()
-            with self._reads.begin() as connection:
+            with self._begun(_READ) as connection:
                 yield connection
 
     @contextmanager
@@ -76,7 +77,7 @@ class Database:
         """Give a connection in a transaction that is committed at the end, or not at all; raises as `reading` does."""
         with self._failing(session_id):
             self._prepare()
-            with self._writes.begin() as connection:
+            with self._begun(_WRITE) as connection:
                 yield connection
 
     def close(self) -> None:
@@ -94,30 +95,36 @@ class Database:
             self._is_ready = True
 
     def _make_tables(self) -> None:
-        with self._reads.begin() as connection:
+        with self._begun(_READ) as connection:
             version = schema.version_of(connection)
         if version < schema.NEWEST:
-            if self._engine.dialect.name == "sqlite":
-                self._use_wal()
-            with self._writes.begin() as connection:
+            self._switch_journal()
+            with self._begun(_WRITE) as connection:
                 schema.upgrade(connection)
 
-    def _use_wal(self) -> None:
-        # Of two processes that switch one file at the same time, SQLite tells one that it is locked without any wait;
-        # a transaction does wait for the other.
+    def _switch_journal(self) -> None:
         for _ in range(_TRIES):
             try:
-                return self._switch_to_wal()
+                with self._begun(_SWITCH):
+                    return
             except OperationalError:
-                with self._writes.begin():
+                # Of two processes that switch one file at the same time, SQLite tells one that it is locked without
+                # any wait; a transaction does wait for the other.
+                with self._begun(_WRITE):
                     pass
-        return self._switch_to_wal()
 
-    def _switch_to_wal(self) -> None:
-        plain = self._engine.execution_options(isolation_level="AUTOCOMMIT")
-        with plain.connect() as connection:
-            connection.exec_driver_sql(f"PRAGMA busy_timeout = {self._wait}").close()
-            connection.exec_driver_sql("PRAGMA journal_mode = WAL").close()
+    @contextmanager
+    def _begun(self, first: Mapping[str, tuple[str, ...]]) -> Generator[Connection]:
+        name = self._engine.dialect.name
+        with self._engine.connect() as connection:
+            connection.execution_options(isolation_level=_ISOLATION[name])
+            with connection.begin():
+                if getattr(connection.connection.dbapi_connection, "in_transaction", False):
+                    # SQLite's: the engine's owner begins transactions too, as SQLAlchemy's page on it shows.
+                    connection.exec_driver_sql("ROLLBACK").close()
+                for statement in first[name]:
+                    connection.exec_driver_sql(statement.format(wait=self._wait)).close()
+                yield connection
 
     @contextmanager
     def _failing(self, session_id: str | None) -> Generator[None]:
@@ -216,17 +223,3 @@ def _connect_to(url: URL, timeout: float) -> Engine:
     limit = {} if "connect_timeout" in url.query else {"connect_timeout": max(1, round(timeout))}
     # A connection that the server closed meanwhile is replaced before it is used.
     return create_engine(url, pool_timeout=timeout, pool_pre_ping=True, hide_parameters=True, connect_args=limit)
-
-
-def _beginning(engine: Engine, statements: dict[str, tuple[str, ...]], wait: int) -> Engine:
-    """Derive an engine with the same connections whose transactions begin with `statements`."""
-    name = engine.dialect.name
-    derived = engine.execution_options(isolation_level=_ISOLATION[name])
-    begin = [statement.format(wait=wait) for statement in statements[name]]
-
-    @event.listens_for(derived, "begin")
-    def _begin(connection: Connection, *_: Any) -> None:
-        for statement in begin:
-            connection.exec_driver_sql(statement).close()
-
-    return derived

@@ -103,8 +103,9 @@ class SQLConversationStore:
         """Forget a conversation; one of the same name that begins later goes on from a higher revision."""
         check_session_id(session_id)
         with self._database.writing(session_id) as connection:
-            connection.execute(update(CONVERSATION).where(_is_there(session_id)).values(body=None))
-            connection.execute(delete(ENTRY).where(ENTRY.c.session_id == session_id))
+            # Where there is nothing to forget, another may be at the first commit: its entries are not ours to drop.
+            if connection.execute(update(CONVERSATION).where(_is_there(session_id)).values(body=None)).rowcount:
+                connection.execute(delete(ENTRY).where(ENTRY.c.session_id == session_id))
 
     def put(self, reference: str, record: bytes, expires_at: float | None) -> None:
         """Keep `record`; the same record again under its reference changes nothing.
@@ -149,26 +150,26 @@ def _named(session_id: str, digests: Collection[str]) -> tuple[Any, Any]:
 
 
 def _batches(digests: Collection[str]) -> Iterator[list[str]]:
-    # In order, so that two writers of one database lock the rows of an index in the same order.
-    ordered = sorted(set(digests))
-    return (ordered[start : start + _AT_ONCE] for start in range(0, len(ordered), _AT_ONCE))
+    listed = list(digests)
+    return (listed[start : start + _AT_ONCE] for start in range(0, len(listed), _AT_ONCE))
 
 
 def _advance(connection: Connection, session_id: str, change: Change) -> int:
     """Put the new head in the place of the expected one; a conversation that begins has a row without body first."""
-    row = CONVERSATION.c.session_id == session_id
     if change.revision:
-        expected = row & (CONVERSATION.c.revision == change.revision) & CONVERSATION.c.body.is_not(None)
+        expected = _is_there(session_id) & (CONVERSATION.c.revision == change.revision)
     else:
         begun = {"session_id": session_id, "revision": 0, "body": None}
         connection.execute(_insert(connection, CONVERSATION).values(begun).on_conflict_do_nothing())
-        expected = row & CONVERSATION.c.body.is_(None)
+        expected = (CONVERSATION.c.session_id == session_id) & CONVERSATION.c.body.is_(None)
     new = update(CONVERSATION).where(expected).values(revision=CONVERSATION.c.revision + 1, body=change.head)
-    changed = connection.execute(new).rowcount
-    revision: int | None = connection.execute(select(CONVERSATION.c.revision).where(_is_there(session_id))).scalar()
-    if not changed or revision is None:
-        raise ConversationConflict(session_id, expected=change.revision, found=revision)
-    return revision
+    is_ours = connection.execute(new).rowcount == 1
+    if is_ours and change.revision:
+        return change.revision + 1
+    found: int | None = connection.execute(select(CONVERSATION.c.revision).where(_is_there(session_id))).scalar()
+    if not is_ours or found is None:
+        raise ConversationConflict(session_id, expected=change.revision, found=found)
+    return found
 
 
 def _drop(connection: Connection, session_id: str, digests: Collection[str]) -> None:

@@ -6,13 +6,15 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from sqlalchemy import event
 
 from kedi_compile.errors import ConversationError
 from kedi_compile.stores.protocol import Change, Head
 from kedi_compile.stores.sql import SQLConversationStore
-from stores import DATABASES, address, digested, start_writer
+from stores import DATABASES, address, digested, engine_of, start_writer
 
 
 @pytest.fixture(params=DATABASES)
@@ -86,6 +88,24 @@ def test_a_writer_killed_in_the_first_commit_leaves_nothing(place: str, where: s
     with SQLConversationStore(place) as store:
         assert store.head("a") is None
         assert store.commit("a", Change(0, b"1")) == 1
+
+
+def test_a_deletion_of_nothing_leaves_a_conversation_that_begins(tmp_path: Path) -> None:
+    """A first commit that lands in the middle of a deletion comes after it, and is whole."""
+    entries = digested([b"1", b"2"])
+    with address("postgres", tmp_path) as place, SQLConversationStore(place) as other:
+        engine = engine_of(place)
+
+        @event.listens_for(engine, "after_cursor_execute")
+        def _begin(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+            if statement.startswith("UPDATE kedi_conversation"):
+                other.commit("a", Change(0, b"1", entries))
+
+        SQLConversationStore(engine).delete("a")
+        engine.dispose()
+
+        assert other.head("a") == Head(1, b"1")
+        assert other.entries("a", entries) == entries
 
 
 @pytest.mark.parametrize(
