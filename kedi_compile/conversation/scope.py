@@ -205,14 +205,17 @@ def _inside(
     return Scope(is_enabled, found, processing.over(outer.processing), given_within)
 
 
-_warned: dict[int, weakref.ref[Any]] = {}
-"""The processors that were warned about, by `id()` while they live."""
+_warned: dict[int, Any] = {}
+"""The processors that were warned about, by `id()` while they live; one that cannot be referred to weakly lives on."""
 
 
 def _warn_once(processor: Callable[..., Any]) -> None:
     """Warn, at the `with` statement, once for each processor."""
     function = getattr(processor, "__func__", processor)  # a bound method is a new object each time
-    if id(function) not in _warned:
-        key = id(function)
-        _warned[key] = weakref.ref(function, lambda _: _warned.pop(key, None))
+    key = id(function)
+    if key not in _warned:
+        try:
+            _warned[key] = weakref.ref(function, lambda _: _warned.pop(key, None))
+        except TypeError:
+            _warned[key] = function
         warn_about_prefix(stacklevel=5)

@@ -230,6 +230,22 @@ def test_a_bound_method_is_one_processor() -> None:
     assert len(caught) == 1
 
 
+@quiet
+def test_a_processor_needs_no_weak_references() -> None:
+    """A callable object that allows none is as good as any other."""
+
+    class Slotted:
+        __slots__ = ()
+
+        def __call__(self, ctx: Context) -> Sequence[Message]:
+            return ctx.messages
+
+    processor = Slotted()
+
+    with history_scope(processor=processor):
+        assert current_scope().policy(HistoryPolicy(A)).processor is processor
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
