@@ -77,9 +77,19 @@ class HistoryProcessingSettings:
 
 @dataclass(frozen=True, slots=True)
 class AgentProfile:
-    """What calls of a kind have in common; None inherits."""
+    """What calls of a kind have in common; None inherits.
+
+    Raises:
+        HistoryConfigurationError: `history_processing` is something else.
+    """
 
     history_processing: HistoryProcessingSettings | None = None
+
+    def __post_init__(self) -> None:
+        given: object = self.history_processing
+        if given is not None and not isinstance(given, HistoryProcessingSettings):
+            msg = f"`history_processing` is {given!r}; pass `HistoryProcessingSettings`, or None to inherit"
+            raise HistoryConfigurationError(msg)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +173,7 @@ def history_scope(
 
     Source: History specification, Stateful Conversation History and Native Configuration.
     """
-    _check(enabled, state, profile)
+    _check(enabled, state, profile, processor_condition)
     processing = HistoryProcessingSettings(processor, processor_condition)
     if profile is not None and profile.history_processing is not None:
         processing = processing.over(profile.history_processing)
@@ -178,7 +188,7 @@ def history_scope(
         _scopes.set(tuple(one for one in _scopes.get() if one is not scope))
 
 
-def _check(enabled: object, state: object, profile: object) -> None:
+def _check(enabled: object, state: object, profile: object, condition: object) -> None:
     if enabled is not None and not isinstance(enabled, bool):
         msg = f"`enabled` is {enabled!r}; it must be True, False, or None to inherit"
         raise HistoryConfigurationError(msg)
@@ -188,6 +198,8 @@ def _check(enabled: object, state: object, profile: object) -> None:
     if profile is not None and not isinstance(profile, AgentProfile):
         msg = f"`profile` is {profile!r}; pass an `AgentProfile`, or None"
         raise HistoryConfigurationError(msg)
+    if condition is not OMITTED:
+        check_callable("processor_condition", condition)
 
 
 def _inside(

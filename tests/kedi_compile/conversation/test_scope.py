@@ -255,6 +255,10 @@ def test_a_processor_needs_no_weak_references() -> None:
         ({"profile": "brief"}, "`profile` is 'brief'; pass an `AgentProfile`, or None"),
         ({"processor": [1]}, "`processor` is [1]; pass the function itself, not what it returned, or None"),
         (
+            {"processor_condition": True},
+            "`processor_condition` is True; pass the function itself, not what it returned, or None",
+        ),
+        (
             {"processor": None, "processor_condition": i},
             "A condition stands beside a processor that is None; a condition alone does nothing",
         ),
@@ -272,6 +276,14 @@ def test_settings_that_inherit_no_processor_take_no_condition_alone() -> None:
     """A condition needs a processor beside it, or one to inherit."""
     with pytest.raises(HistoryConfigurationError, match="a condition alone does nothing"):
         HistoryProcessingSettings(condition=i, inherit_processor=False)
+
+
+def test_a_profile_takes_settings_and_nothing_like_them() -> None:
+    """A profile is checked when it is made."""
+    with pytest.raises(HistoryConfigurationError) as caught:
+        AgentProfile(history_processing=I)  # type: ignore[arg-type]  # a processor is no settings
+
+    assert str(caught.value).endswith("; pass `HistoryProcessingSettings`, or None to inherit")
 
 
 def test_what_is_left_out_says_so() -> None:
