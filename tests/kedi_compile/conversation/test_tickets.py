@@ -6,6 +6,7 @@ import asyncio
 import contextvars
 import random
 import threading
+from collections.abc import Coroutine
 from contextlib import suppress
 from typing import Any
 
@@ -212,6 +213,49 @@ def test_a_ticket_is_released_as_unstarted_only_if_it_is() -> None:
     unstarted = line.take()
     unstarted.release_unstarted()
     assert line.tickets == []
+
+
+def test_a_waiter_of_a_closed_loop_blocks_nobody() -> None:
+    """A loop that is closed with a call under way never goes on with it, so those behind it are served."""
+    line = Line()
+    first = line.take()
+    first.start()
+    closed, call = closed_loop(passing(line, [], "closed"))
+    last = line.take()
+    last.start()
+
+    first.release()
+
+    assert line.before(last) == []
+    call.close()
+    assert closed.is_closed()
+
+
+def test_a_turn_of_a_closed_loop_is_given_back_to_the_next() -> None:
+    """The same if that call was the one whose turn it was."""
+    line = Line()
+
+    async def hold() -> None:
+        await line.take().wait()
+        await asyncio.Event().wait()
+
+    _, call = closed_loop(hold())
+
+    last = line.take()
+
+    assert line.tickets == [last]
+    call.close()
+
+
+def closed_loop(call: Coroutine[Any, Any, None]) -> tuple[asyncio.AbstractEventLoop, Coroutine[Any, Any, None]]:
+    """Close an event loop on which `call` has got as far as it can alone."""
+    loop = asyncio.new_event_loop()
+    task = loop.create_task(call)
+    loop.run_until_complete(asyncio.sleep(0))
+    loop.set_exception_handler(lambda *_: None)  # the loop says that a task was destroyed while it was pending
+    loop.close()
+    assert not task.done()
+    return loop, call
 
 
 def test_a_ticket_shows_where_it_is_entered_and_nowhere_else() -> None:
