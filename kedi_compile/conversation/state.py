@@ -269,7 +269,7 @@ class ConversationState:
         )
 
 
-def _raise_all(errors: Sequence[Exception]) -> None:
+def _raise_all(errors: Sequence[BaseException]) -> None:
     if errors:
         msg = "Releasing what the conversation's turns had registered failed"
-        raise ExceptionGroup(msg, errors)
+        raise BaseExceptionGroup(msg, errors)  # an `ExceptionGroup`, but for a callback that ended cancelled

@@ -153,7 +153,7 @@ class Turn:
         return await anyio.to_thread.run_sync(work) if self.state.is_stored else work()
 
 
-def _note(error: BaseException | None, failed: Sequence[Exception]) -> None:
+def _note(error: BaseException | None, failed: Sequence[BaseException]) -> None:
     for one in failed if error is not None else ():
         assert error is not None  # the loop runs with an error alone
         error.add_note(f"Releasing a resource of the turn failed too: {type(one).__name__}: {one}")
