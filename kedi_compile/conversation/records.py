@@ -56,8 +56,8 @@ class History(Generic[MessageT]):
 
     @classmethod
     def stored(cls, names: Sequence[str], records: Mapping[str, bytes]) -> History[MessageT]:
-        """Return a history that consists of the named records, in that order."""
-        return cls(None, names=names, records=records)
+        """Return a history that consists of the named records, in that order; it keeps no other."""
+        return cls(None, names=names, records={name: records[name] for name in names})
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -127,12 +127,22 @@ def test_an_equal_message_is_not_the_known_one() -> None:
     assert set(added) == set(names)
 
 
-def test_a_message_that_cannot_be_written_is_told_with_its_place() -> None:
+def test_a_loaded_history_holds_its_own_records_alone() -> None:
+    """Records of other lanes, or of messages that an edit removed, do not travel with it."""
+    names, records = native(*talk("a")).write()
+
+    history: History[Message] = History.stored(names, {**records, record_name(b"else"): b"else"})
+
+    assert history.write() == (names, records)
+
+
+@pytest.mark.parametrize("method", ["write"])
+def test_a_message_that_cannot_be_written_is_told_with_its_place(method: str) -> None:
     """The index is that of the message in the lane."""
     history = native(user("a"), says("b", provider={"handle": object()}))
 
     with pytest.raises(ConversationError) as caught:
-        history.write()
+        getattr(history, method)()
 
     assert str(caught.value) == (
         "Message 1 of the turn cannot be stored: Object of type object is not JSON serializable"
