@@ -84,7 +84,7 @@ class History(Generic[MessageT]):
         return self._native
 
     def write(self, before: History[MessageT] | None = None) -> tuple[tuple[str, ...], dict[str, bytes]]:
-        """Return the records' names in order, and those records that are not known to `before`.
+        """Return the records' names in order, and those records that are not known to `before`, for a store.
 
         A message counts as known while it is the same object with the same content.
 
@@ -99,6 +99,25 @@ class History(Generic[MessageT]):
         self._written = {id(one.message): one for one in written}
         self._names = tuple(one.name for one in written)
         return self._names, added
+
+    def records(self) -> tuple[tuple[str, ...], dict[str, bytes]]:
+        """Return the records' names in order, and all records; what a store is known to have stays as it is.
+
+        Raises:
+            ConversationError: a message holds what JSON cannot carry.
+        """
+        if self._native is None or self._dialect is None:  # as it was read, or without any message
+            return self._names, dict(self._records)
+        written = [self._record(self._dialect, message, index) for index, message in enumerate(self._native)]
+        names = tuple(record_name(record) for record in written)
+        return names, dict(zip(names, written, strict=True))
+
+    def _record(self, dialect: Dialect[MessageT], message: MessageT, index: int) -> bytes:
+        """The record a message was read from, if it is what it was, or else a new one."""
+        read = self._written.get(id(message))
+        if read is not None and read.name in self._records and read.fingerprint == dialect.fingerprint(message):
+            return self._records[read.name]
+        return _record(dialect, message, index)
 
     def _write(self, message: MessageT, index: int, known: Mapping[int, _Written], added: dict[str, bytes]) -> _Written:
         assert self._dialect is not None  # `write` has looked

@@ -95,7 +95,7 @@ class ConversationState:
             ConversationError: a message holds what JSON cannot carry.
         """
         lanes = tuple(self._lanes.values())
-        written = [lane.history.write() for lane in lanes]
+        written = [lane.history.records() for lane in lanes]
         entries = {name: record for _, records in written for name, record in records.items()}
         head = write_head(zip(lanes, (names for names, _ in written), strict=True))
         return ConversationCheckpoint(self.session_id, head, entries)

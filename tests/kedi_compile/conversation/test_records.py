@@ -127,16 +127,39 @@ def test_an_equal_message_is_not_the_known_one() -> None:
     assert set(added) == set(names)
 
 
+def test_looking_at_all_records_changes_nothing_that_is_known() -> None:
+    """Names that a store has are kept, whatever else is asked for meanwhile."""
+    history = History(talk("a"), Restless())
+    names, _ = history.write()
+
+    seen, records = history.records()
+
+    assert set(seen) == set(records)
+    assert seen != names
+    assert history.names == names
+    assert History(history.messages(DIALECT), Restless()).write(history) == (names, {})
+
+
+def test_a_message_that_was_read_and_left_keeps_its_bytes() -> None:
+    """What is handed on is what was loaded, also if this version would write other bytes."""
+    history: History[Message] = read_back(*talk("a"))
+    loaded = history.records()
+
+    history.messages(Restless())
+
+    assert history.records() == loaded
+
+
 def test_a_loaded_history_holds_its_own_records_alone() -> None:
     """Records of other lanes, or of messages that an edit removed, do not travel with it."""
     names, records = native(*talk("a")).write()
 
     history: History[Message] = History.stored(names, {**records, record_name(b"else"): b"else"})
 
-    assert history.write() == (names, records)
+    assert history.records() == (names, records)
 
 
-@pytest.mark.parametrize("method", ["write"])
+@pytest.mark.parametrize("method", ["write", "records"])
 def test_a_message_that_cannot_be_written_is_told_with_its_place(method: str) -> None:
     """The index is that of the message in the lane."""
     history = native(user("a"), says("b", provider={"handle": object()}))
