@@ -142,9 +142,9 @@ def _record(dialect: Dialect[MessageT], message: MessageT, index: int) -> bytes:
 def _read(dialect: Dialect[MessageT], record: bytes, index: int) -> MessageT:
     try:
         return dialect.load(record)
-    except (TypeError, ValueError, RecursionError) as error:
-        msg = f"Record {index} of the conversation is no message of the {dialect.adapter_shortname} adapter: {error}"
-        raise ConversationError(msg) from error
+    except (TypeError, ValueError, RecursionError):
+        msg = f"Record {index} of the conversation is no message of the {dialect.adapter_shortname} adapter"
+        raise ConversationError(msg) from None  # the cause would show what the conversation holds
 
 
 def check_records(names: Iterable[str], records: Mapping[str, bytes]) -> None:

@@ -172,6 +172,24 @@ def test_a_message_that_cannot_be_written_is_told_with_its_place(method: str) ->
     )
 
 
+@pytest.mark.parametrize(
+    "record",
+    [b'{"secret": "word"}', b'"secret word"', b"secret word", b"[" * 100_000, b"\xff", b""],
+    ids=["foreign", "text", "junk", "deep", "bytes", "empty"],
+)
+def test_a_record_of_something_else_is_told_with_its_place_and_without_its_content(record: bytes) -> None:
+    """A conversation may hold anything, so nothing of it is shown."""
+    names, records = native(user("a")).write()
+    names, records = (*names, record_name(record)), {**records, record_name(record): record}
+
+    with pytest.raises(ConversationError) as caught:
+        History[Message].stored(names, records).messages(DIALECT)
+
+    assert str(caught.value) == "Record 1 of the conversation is no message of the toy adapter"
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__
+
+
 def test_records_are_checked_against_their_names() -> None:
     """What is missing or damaged is told by the beginning of its name."""
     names, records = native(user("Hello.")).write()
