@@ -15,7 +15,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from kedi_compile.conversation.head import HeadModel, Name, Strict, checked_version, parse
+from kedi_compile.conversation.head import Count, HeadModel, Name, Strict, checked_version, parse
 from kedi_compile.conversation.records import check_records
 from kedi_compile.errors import ConversationError
 
@@ -72,7 +72,7 @@ class ConversationCheckpoint:
 
 
 class _Version(Strict):
-    version: int = 1
+    version: Count = 1
 
 
 class _Versioned(Strict):

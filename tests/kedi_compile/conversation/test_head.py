@@ -98,6 +98,7 @@ def changed(**fields: Any) -> bytes:
         (b'{"version":"1"}', "version: Input should be a valid integer"),
         (b'{"version":1.0}', "version: Input should be a valid integer"),
         (b'{"version":true}', "version: Input should be a valid integer"),
+        (b'{"version":1' + b"0" * 4000 + b"}", "version: Input should be less than 9007199254740992"),
         (changed(turns=-1), "lanes.0.turns: Input should be greater than or equal to 0"),
         (changed(generation=2**53), "lanes.0.generation: Input should be less than 9007199254740992"),
         (changed(entries=["secret"]), "lanes.0.entries.0: String should match pattern '^[0-9a-f]{64}$'"),
