@@ -46,7 +46,7 @@ class ConversationState:
         store: Where turns are kept, beside this object. None keeps them in this object alone.
 
     Raises:
-        HistoryConfigurationError: a store without a `session_id`.
+        HistoryConfigurationError: a store without a `session_id`, or one that is no text.
 
     Source: History specification, Stateful Conversation History.
     """
@@ -54,6 +54,9 @@ class ConversationState:
     def __init__(self, session_id: str | None = None, store: ConversationStore | None = None) -> None:
         if store is not None and not session_id:
             msg = "A `ConversationState` with a `store` needs a `session_id`, the name it is stored under"
+            raise HistoryConfigurationError(msg)
+        if session_id is not None and not _is_text(session_id):
+            msg = f"`session_id` is {session_id!r}; it must be text that can be written as UTF-8"
             raise HistoryConfigurationError(msg)
         self.session_id = session_id
         self.line = Line()
@@ -267,6 +270,10 @@ class ConversationState:
             HistoryLaneWarning,
             stacklevel=2,
         )
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and not any("\ud800" <= character <= "\udfff" for character in value)
 
 
 def _raise_all(errors: Sequence[BaseException]) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pytest
 
-from kedi_compile import ConversationError
+from kedi_compile import ConversationError, HistoryConfigurationError
 from kedi_compile.conversation import ConversationCheckpoint, ConversationState
 from toy import ToyDialect
 
@@ -118,3 +118,12 @@ def test_a_forged_checkpoint_makes_nothing_but_messages() -> None:
 
     assert lane.key.adapter == "toy"
     assert str(caught.value) == "Record 0 of the conversation is no message of the toy adapter"
+
+
+@pytest.mark.parametrize("session_id", ["\ud800", 5, b"talk"])
+def test_a_name_that_no_text_can_hold_is_refused(session_id: Any) -> None:
+    """A conversation that could not be written is not begun."""
+    with pytest.raises(HistoryConfigurationError) as caught:
+        ConversationState(session_id)
+
+    assert str(caught.value) == f"`session_id` is {session_id!r}; it must be text that can be written as UTF-8"
