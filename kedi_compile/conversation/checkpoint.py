@@ -8,13 +8,14 @@ has edited or extended it. Resources and origins never travel. Source: History s
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from kedi_compile.conversation.head import HeadModel, Name, Strict, checked_version, parse
+from kedi_compile.conversation.head import Count, HeadModel, Name, Strict, checked_version, parse
 from kedi_compile.conversation.records import check_records
 from kedi_compile.errors import ConversationError
 
@@ -71,7 +72,7 @@ class ConversationCheckpoint:
 
 
 class _Version(Strict):
-    version: int = 1
+    version: Count = 1
 
 
 class _Versioned(Strict):
@@ -88,6 +89,10 @@ def _refuse_newer(text: str | bytes) -> None:
 
 
 def _seal(checkpoint: ConversationCheckpoint) -> str:
-    """The digest over all that is in it: the records by their names, which are digests themselves."""
-    parts = [FORMAT, repr(checkpoint.session_id), checkpoint.head.model_dump_json(), *sorted(checkpoint.entries)]
-    return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+    """The digest over all that is in it: the records by their names, which are digests themselves.
+
+    What is as in a new lane is left out, so that a field to come breaks no seal of today.
+    """
+    head = checkpoint.head.model_dump_json(exclude_defaults=True)
+    parts = [FORMAT, json.dumps(checkpoint.session_id), head, *sorted(checkpoint.entries)]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()

@@ -1,14 +1,16 @@
 """What is released when a turn or a conversation ends: callbacks, last in first out, each exactly once.
 
 The rule: what was registered in a turn is released at once if the turn fails, and handed to the conversation if it
-commits; the conversation releases it when it is closed. Every callback is called, whatever the others raise. Source:
-History specification, Stateful Conversation History ("cleanup ownership").
+commits; the conversation releases it when it is closed. Every callback is called, whatever the others raise, and also
+while the task is being cancelled. Source: History specification, Stateful Conversation History ("cleanup ownership").
 """
 
 from __future__ import annotations
 
+import asyncio
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
 from typing import Any
 
 import anyio
@@ -34,28 +36,63 @@ class Cleanups:
         owner._releases += self._releases  # its own class
         self._releases = []
 
-    async def release(self) -> list[Exception]:
-        """Call and await every callback, also while the task is being cancelled; return what they raised."""
-        errors: list[Exception] = []
+    async def release(self) -> list[BaseException]:
+        """Call and await every callback; return what they raised.
+
+        Raises:
+            CancelledError: the task was cancelled meanwhile; all were called.
+        """
+        raised = _Raised()
         with anyio.CancelScope(shield=True):
             while self._releases:
-                try:
+                with raised.by_one():
                     await _awaited(self._releases.pop()())
-                except Exception as error:  # noqa: BLE001  # one failing callback must not keep the others
-                    errors.append(error)
-        return errors
+        return raised.told()
 
-    def release_sync(self) -> list[Exception]:
+    def release_sync(self) -> list[BaseException]:
         """Do what `release` does on a synchronous path."""
-        errors: list[Exception] = []
+        raised = _Raised()
         while self._releases:
-            try:
+            with raised.by_one():
                 value = self._releases.pop()()
                 if inspect.isawaitable(value):
                     run_to_end(value)
-            except Exception as error:  # noqa: BLE001  # as above
-                errors.append(error)
-        return errors
+        return raised.told()
+
+
+class _Raised:
+    """What callbacks raised, told when all were called."""
+
+    def __init__(self) -> None:
+        self._errors: list[BaseException] = []
+        self._cancelled: asyncio.CancelledError | None = None
+
+    @contextmanager
+    def by_one(self) -> Generator[None]:
+        """Keep what one callback raises; a cancellation of its own is an error like any other."""
+        try:
+            yield
+        except asyncio.CancelledError as error:
+            if _is_being_cancelled():
+                self._cancelled = error
+            else:
+                self._errors.append(error)
+        except Exception as error:  # noqa: BLE001  # one failing callback must not keep the others
+            self._errors.append(error)
+
+    def told(self) -> list[BaseException]:
+        """Return all errors, or raise the cancellation of the task."""
+        if self._cancelled is not None:
+            raise self._cancelled
+        return self._errors
+
+
+def _is_being_cancelled() -> bool:
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:
+        return False
+    return task is not None and task.cancelling() > 0
 
 
 async def _awaited(value: Awaitable[Any] | Any) -> None:

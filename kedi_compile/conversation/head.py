@@ -6,7 +6,7 @@ refused, because nobody here knows what it means. Source: History specification,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Annotated, Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
@@ -64,7 +64,7 @@ class LaneModel(Strict):
 class HeadModel(Strict):
     """All lanes, the one that was used last at the end."""
 
-    version: Annotated[int, Field(ge=1)]
+    version: Annotated[int, Field(ge=1, lt=2**53)]
     lanes: tuple[LaneModel, ...] = ()
 
 
@@ -96,12 +96,13 @@ def parse(model: type[ModelT], data: bytes | str) -> ModelT:
     """Read JSON as a model.
 
     Raises:
-        ConversationError: it is no such JSON; the message names the places that are wrong.
+        ConversationError: it is no such JSON; the message names the places that are wrong, and shows nothing of it.
     """
     try:
         return model.model_validate_json(data)
     except (ValidationError, RecursionError) as error:
-        msg = f"This is no conversation of kedi-compile, or it is damaged: {_places(error)}"
+        places = _places(error, _FIELDS | set(model.model_fields))
+        msg = f"This is no conversation of kedi-compile, or it is damaged: {places}"
         raise ConversationError(msg) from None  # the cause would show what the conversation holds
 
 
@@ -120,14 +121,23 @@ def checked_version(head: HeadModel) -> HeadModel:
     return head
 
 
-def _places(error: ValidationError | RecursionError) -> str:
+def _places(error: ValidationError | RecursionError, fields: Collection[str]) -> str:
     if isinstance(error, RecursionError):
         return "it is nested too deeply"
     found = error.errors(include_url=False, include_input=False, include_context=False)[:_SHOWN]
-    return "; ".join(f"{'.'.join(map(str, one['loc'])) or 'the text'}: {one['msg']}" for one in found)
+    return "; ".join(f"{_place(one['loc'], fields)}: {one['msg']}" for one in found)
+
+
+def _place(way: Sequence[int | str], fields: Collection[str]) -> str:
+    """Write the way to a place by the names of this format alone; any other key is content."""
+    return ".".join(str(step) if isinstance(step, int) or step in fields else "…" for step in way) or "the text"
 
 
 _SHOWN: Final = 3
+
+_FIELDS: Final = frozenset(
+    name for model in (KeyModel, UsageModel, LaneModel, HeadModel) for name in model.model_fields
+)
 
 
 def _lane_model(lane: Lane[object], names: tuple[str, ...]) -> LaneModel:

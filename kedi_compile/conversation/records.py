@@ -56,8 +56,8 @@ class History(Generic[MessageT]):
 
     @classmethod
     def stored(cls, names: Sequence[str], records: Mapping[str, bytes]) -> History[MessageT]:
-        """Return a history that consists of the named records, in that order."""
-        return cls(None, names=names, records=records)
+        """Return a history that consists of the named records, in that order; it keeps no other."""
+        return cls(None, names=names, records={name: records[name] for name in names})
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -84,7 +84,7 @@ class History(Generic[MessageT]):
         return self._native
 
     def write(self, before: History[MessageT] | None = None) -> tuple[tuple[str, ...], dict[str, bytes]]:
-        """Return the records' names in order, and those records that are not known to `before`.
+        """Return the records' names in order, and those records that are not known to `before`, for a store.
 
         A message counts as known while it is the same object with the same content.
 
@@ -100,6 +100,28 @@ class History(Generic[MessageT]):
         self._written = {id(one.message): one for one in written}
         self._names = tuple(one.name for one in written)
         return self._names, added
+
+    def records(self) -> tuple[tuple[str, ...], dict[str, bytes]]:
+        """Return the records' names in order, and all records; what a store is known to have stays as it is.
+
+        Raises:
+            ConversationError: a message holds what JSON cannot carry.
+        """
+        if self._native is None or self._dialect is None:  # as it was read, or without any message
+            return self._names, dict(self._records)
+        digests = self._dialect.digests(self._native)
+        written = [self._record(self._dialect, index, digest) for index, digest in enumerate(digests)]
+        names = tuple(record_name(record) for record in written)
+        return names, dict(zip(names, written, strict=True))
+
+    def _record(self, dialect: Dialect[MessageT], index: int, digest: bytes) -> bytes:
+        """The record a message was read from, if it is what it was, or else a new one."""
+        assert self._native is not None  # `records` has looked
+        message = self._native[index]
+        read = self._written.get(id(message))
+        if read is not None and read.name in self._records and read.digest == digest:
+            return self._records[read.name]
+        return _record(dialect, message, index)
 
     def _write(self, index: int, digest: bytes, known: Mapping[int, _Written], added: dict[str, bytes]) -> _Written:
         assert self._dialect is not None  # `write` has looked
@@ -125,9 +147,9 @@ def _record(dialect: Dialect[MessageT], message: MessageT, index: int) -> bytes:
 def _read(dialect: Dialect[MessageT], record: bytes, index: int) -> MessageT:
     try:
         return dialect.load(record)
-    except (TypeError, ValueError, RecursionError) as error:
-        msg = f"Record {index} of the conversation is no message of the {dialect.adapter_shortname} adapter: {error}"
-        raise ConversationError(msg) from error
+    except (TypeError, ValueError, RecursionError):
+        msg = f"Record {index} of the conversation is no message of the {dialect.adapter_shortname} adapter"
+        raise ConversationError(msg) from None  # the cause would show what the conversation holds
 
 
 def check_records(names: Iterable[str], records: Mapping[str, bytes]) -> None:

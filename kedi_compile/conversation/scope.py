@@ -77,9 +77,19 @@ class HistoryProcessingSettings:
 
 @dataclass(frozen=True, slots=True)
 class AgentProfile:
-    """What calls of a kind have in common; None inherits."""
+    """What calls of a kind have in common; None inherits.
+
+    Raises:
+        HistoryConfigurationError: `history_processing` is something else.
+    """
 
     history_processing: HistoryProcessingSettings | None = None
+
+    def __post_init__(self) -> None:
+        given: object = self.history_processing
+        if given is not None and not isinstance(given, HistoryProcessingSettings):
+            msg = f"`history_processing` is {given!r}; pass `HistoryProcessingSettings`, or None to inherit"
+            raise HistoryConfigurationError(msg)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +200,7 @@ def history_scope(
 
     Source: History specification, Stateful Conversation History and Native Configuration.
     """
-    _check(enabled, state, profile)
+    _check(enabled, state, profile, processor_condition)
     processing = HistoryProcessingSettings(processor, processor_condition)
     if profile is not None and profile.history_processing is not None:
         processing = processing.over(profile.history_processing)
@@ -201,7 +211,7 @@ def history_scope(
         yield scope.state
 
 
-def _check(enabled: object, state: object, profile: object) -> None:
+def _check(enabled: object, state: object, profile: object, condition: object) -> None:
     if enabled is not None and not isinstance(enabled, bool):
         msg = f"`enabled` is {enabled!r}; it must be True, False, or None to inherit"
         raise HistoryConfigurationError(msg)
@@ -211,6 +221,8 @@ def _check(enabled: object, state: object, profile: object) -> None:
     if profile is not None and not isinstance(profile, AgentProfile):
         msg = f"`profile` is {profile!r}; pass an `AgentProfile`, or None"
         raise HistoryConfigurationError(msg)
+    if condition is not OMITTED:
+        check_callable("processor_condition", condition)
 
 
 def _inside(
@@ -228,14 +240,17 @@ def _inside(
     return Scope(is_enabled, found, processing.over(outer.processing), given_within)
 
 
-_warned: dict[int, weakref.ref[Any]] = {}
-"""The processors that were warned about, by `id()` while they live."""
+_warned: dict[int, Any] = {}
+"""The processors that were warned about, by `id()` while they live; one that cannot be referred to weakly lives on."""
 
 
 def _warn_once(processor: Callable[..., Any]) -> None:
     """Warn, at the `with` statement, once for each processor."""
     function = getattr(processor, "__func__", processor)  # a bound method is a new object each time
-    if id(function) not in _warned:
-        key = id(function)
-        _warned[key] = weakref.ref(function, lambda _: _warned.pop(key, None))
+    key = id(function)
+    if key not in _warned:
+        try:
+            _warned[key] = weakref.ref(function, lambda _: _warned.pop(key, None))
+        except TypeError:
+            _warned[key] = function
         warn_about_prefix(stacklevel=5)

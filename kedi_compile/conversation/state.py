@@ -46,7 +46,7 @@ class ConversationState:
         store: Where turns are kept, beside this object. None keeps them in this object alone.
 
     Raises:
-        HistoryConfigurationError: a store without a `session_id`.
+        HistoryConfigurationError: a store without a `session_id`, or one that is no text.
 
     Source: History specification, Stateful Conversation History.
     """
@@ -54,6 +54,9 @@ class ConversationState:
     def __init__(self, session_id: str | None = None, store: ConversationStore | None = None) -> None:
         if store is not None and not session_id:
             msg = "A `ConversationState` with a `store` needs a `session_id`, the name it is stored under"
+            raise HistoryConfigurationError(msg)
+        if session_id is not None and not _is_text(session_id):
+            msg = f"`session_id` is {session_id!r}; it must be text that can be written as UTF-8"
             raise HistoryConfigurationError(msg)
         self.session_id = session_id
         self.line = Line()
@@ -95,7 +98,7 @@ class ConversationState:
             ConversationError: a message holds what JSON cannot carry.
         """
         lanes = tuple(self._lanes.values())
-        written = [lane.history.write() for lane in lanes]
+        written = [lane.history.records() for lane in lanes]
         entries = {name: record for _, records in written for name, record in records.items()}
         head = write_head(zip(lanes, (names for names, _ in written), strict=True))
         return ConversationCheckpoint(self.session_id, head, entries)
@@ -269,7 +272,11 @@ class ConversationState:
         )
 
 
-def _raise_all(errors: Sequence[Exception]) -> None:
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and not any("\ud800" <= character <= "\udfff" for character in value)
+
+
+def _raise_all(errors: Sequence[BaseException]) -> None:
     if errors:
         msg = "Releasing what the conversation's turns had registered failed"
-        raise ExceptionGroup(msg, errors)
+        raise BaseExceptionGroup(msg, errors)  # an `ExceptionGroup`, but for a callback that ended cancelled

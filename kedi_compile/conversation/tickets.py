@@ -1,9 +1,9 @@
 """Whose turn it is: one ticket a turn, served in the order they were taken, across tasks, threads and loops.
 
 The rule: a ticket is taken where a call begins, and only the first in line may read and write the conversation. Waiting
-never lasts for ever: a ticket whose run never begins is given back with the task that took it, a cycle of waiting turns
-is refused, and so is a synchronous wait for a turn of the event loop that it would block. Source: History
-specification, Stateful Conversation History.
+never lasts for ever: a ticket whose run never begins is given back with the task that took it, one whose event loop was
+closed is passed over, a cycle of waiting turns is refused, and so is a synchronous wait for a turn of the event loop
+that it would block. Source: History specification, Stateful Conversation History.
 """
 
 from __future__ import annotations
@@ -54,6 +54,11 @@ class Ticket:
     def is_open(self) -> bool:
         """Whether it has not been given back yet."""
         return self in self._line.tickets
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the loop it was taken on is closed, so that its run can neither go on nor end."""
+        return self.loop is not None and self.loop.is_closed()
 
     def is_of(self, line: Line) -> bool:
         """Whether it belongs to this conversation."""
@@ -122,12 +127,14 @@ class Line:
     def take(self) -> Ticket:
         """Take the next ticket.
 
-        A task takes one ticket at a time, so one that it took before and never began is dead and given back.
+        A task takes one ticket at a time, so one that it took before and never began is dead and given back, as is one
+        whose loop was closed.
         """
         ticket = Ticket(self)
         with _lock:
-            for dead in [one for one in self.tickets if one.taker == ticket.taker and not one.is_started]:
-                self.drop(dead)
+            for one in list(self.tickets):
+                if one.is_lost or (one.taker == ticket.taker and not one.is_started):
+                    self.drop(one)
             self.tickets.append(ticket)
             self.tickets[0].serve()
         return ticket
@@ -136,6 +143,8 @@ class Line:
         """Take a ticket out of the line."""
         if ticket in self.tickets:
             self.tickets.remove(ticket)
+            while self.tickets and self.tickets[0].is_lost:
+                self.tickets.pop(0)
             if self.tickets:
                 self.tickets[0].serve()
 

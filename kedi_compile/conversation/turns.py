@@ -7,10 +7,12 @@ over the same work. Source: History specification, Stateful Conversation History
 
 from __future__ import annotations
 
+import asyncio
+import contextvars
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-import anyio.to_thread
+import anyio
 
 from kedi_compile.conversation.lanes import Lane
 from kedi_compile.conversation.scope import Scope
@@ -52,6 +54,7 @@ class Turn:
     def __init__(self, state: ConversationState) -> None:
         self.state = state
         self._ticket = state.line.take()
+        self._is_committed = False
 
     @property
     def ticket(self) -> Ticket:
@@ -96,6 +99,8 @@ class Turn:
     async def commit(self, lane: Lane[Any]) -> None:
         """Commit, and give the ticket back.
 
+        A cancel that comes while the store is writing is raised when that has ended: the turn is committed or not.
+
         Raises:
             ConversationConflict: another process committed first; the turn is abandoned.
             ConversationError: it was ended already, or cannot be stored; the turn is abandoned.
@@ -103,7 +108,10 @@ class Turn:
         try:
             await self._off_loop(lambda: self._commit(lane))
         except BaseException as error:
-            await self.abandon(error)
+            if self._is_committed:
+                self._end()
+            else:
+                await self.abandon(error)
             raise
         self._end()
 
@@ -138,6 +146,7 @@ class Turn:
             msg = "This turn has ended already, so nothing more is committed"
             raise ConversationError(msg, session_id=self.state.session_id)
         self.state.commit(lane, self._ticket.cleanups)
+        self._is_committed = True
 
     def _end(self) -> None:
         self._ticket.leave()
@@ -149,11 +158,24 @@ class Turn:
             self._ticket = self.state.line.take()
 
     async def _off_loop(self, work: Callable[[], ResultT]) -> ResultT:
-        """Run what may block on a store in a worker thread, to its end even if the task is cancelled."""
-        return await anyio.to_thread.run_sync(work) if self.state.is_stored else work()
+        """Run what may block on a store in a worker thread, to its end; a cancel meanwhile is raised then."""
+        if not self.state.is_stored:
+            return work()
+        context = contextvars.copy_context()
+        running = asyncio.get_running_loop().run_in_executor(None, context.run, work)
+        cancelled: asyncio.CancelledError | None = None
+        with anyio.CancelScope(shield=True):
+            while not running.done():
+                try:
+                    await asyncio.wait([running])
+                except asyncio.CancelledError as error:
+                    cancelled = error
+        if cancelled is not None:
+            raise cancelled from running.exception()
+        return running.result()
 
 
-def _note(error: BaseException | None, failed: Sequence[Exception]) -> None:
+def _note(error: BaseException | None, failed: Sequence[BaseException]) -> None:
     for one in failed if error is not None else ():
         assert error is not None  # the loop runs with an error alone
         error.add_note(f"Releasing a resource of the turn failed too: {type(one).__name__}: {one}")
