@@ -8,7 +8,6 @@ written in `before_model_request`, looked at once more behind the host's repair 
 from __future__ import annotations
 
 import copy
-import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Generic
@@ -36,7 +35,7 @@ from kedi_compile import (
     structure,
 )
 from kedi_compile.conversation.scope import current_scope
-from kedi_compile.conversation.turns import begin
+from kedi_compile.conversation.turns import Turn, begin
 from kedi_compile.history.carried import Carried
 from kedi_compile.history.context import RequestInfo
 from kedi_compile.history.drive import drive
@@ -107,6 +106,7 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         self._user_prompt_submit = user_prompt_submit
         self._origins = PartOrigins()
         self._prompt: Prompt | None = None
+        self._taken: dict[str, Turn] = {}  # by run id, until the run is made; shared by the copies of all runs
         self._begin(None)
         if history_processor is not None:
             warn_about_prefix()
@@ -131,19 +131,26 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         return self
 
     def get_default_conversation_id(self, run_id: str) -> str | None:
-        """Return the name of the conversation in scope, which the host then stamps on its messages."""
-        scope = current_scope()
-        return scope.state.session_id if scope.enabled and scope.state is not None else None
+        """Take the ticket of a run that is a turn, and return the conversation's name, which the host stamps on it.
+
+        It is the first thing the host asks, in the task of the call itself; `for_run` comes later, and in other tasks.
+        """
+        turn = begin(current_scope())
+        if turn is None:
+            return None
+        for known in [known for known, taken in list(self._taken.items()) if not taken.is_open]:
+            self._taken.pop(known, None)
+        self._taken[run_id] = turn
+        return turn.state.session_id
 
     async def for_run(self, ctx: RunContext[AgentDepsT]) -> PydanticAdapter[AgentDepsT]:
-        """Return a copy with the state of one run, in the scope it is called in; a turn takes its ticket here."""
+        """Return a copy with the state of one run, in the scope it is called in."""
         fresh = copy.copy(self)
         scope = current_scope()
         fresh._policy = scope.policy(self._policy)  # noqa: SLF001  # a copy of this very object
-        turn = begin(scope)
+        # Another capability's name for the conversation may have come first; then no ticket was taken yet.
+        turn = self._taken.pop(ctx.run_id or "", None) or begin(scope, is_callers_task=False)
         fresh._begin(None if turn is None else ConversationRun(turn, _DIALECT, self._origins))  # noqa: SLF001  # as above
-        if turn is not None:
-            weakref.finalize(fresh, turn.release_unstarted).atexit = False
         return fresh
 
     async def before_run(self, ctx: RunContext[AgentDepsT]) -> None:
@@ -158,7 +165,9 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
             return await self._wrap_run(handler)
         if ctx.root_capability is not None:
             self._refuse_rivals(ctx.root_capability)  # before waiting for one's own ticket
-        await run.turn.enter()
+        await run.turn.enter(
+            detach=False
+        )  # a cancel may come before the host begins, and then it leaves this task behind
         try:
             result = await self._wrap_run(handler)
             lane = run.committed(result.all_messages(), ctx.run_id, self._session.carried)
@@ -186,6 +195,7 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         if not isinstance(node, UserPromptNode):
             return node
         if self._conversation is not None:
+            self._conversation.turn.detach()
             self._conversation.put_in_front(ctx)
         if self._user_prompt_submit is None or node.user_prompt is None:
             return node

@@ -8,6 +8,7 @@ another than the one that was used last, the history is exchanged then. Measured
 from __future__ import annotations
 
 import copy
+import weakref
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -31,6 +32,8 @@ class ConversationRun:
 
     def __init__(self, turn: Turn, dialect: PydanticDialect, origins: PartOrigins) -> None:
         self.turn = turn
+        # The host may copy the capability that holds this, and drops all copies of a run that never begins.
+        weakref.finalize(self, turn.release_unstarted).atexit = False
         self._dialect = dialect
         self._origins = origins
         self._in_front: Lane[ModelMessage] | None = None

@@ -36,12 +36,12 @@ class Ticket:
     `enclosing` are the tickets of the turns around it; `cleanups` what its own turn registers.
     """
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: Line, *, is_callers_task: bool = True) -> None:
         self.enclosing = around()
         self.cleanups = Cleanups()
         self.loop = _running_loop()
-        self.task = _current_task()
-        self.taker = self.task or threading.get_ident()
+        self.task = _current_task() if is_callers_task else None
+        self.taker: object = self.task or (threading.get_ident() if is_callers_task else self)
         self.is_started = False
         self.inner: set[Ticket] = set()
         self._line = line
@@ -95,22 +95,27 @@ class Ticket:
 
     def release(self) -> None:
         """Give it back; the next in line is served. More than once is no harm."""
+        self.detach()
         with _lock:
             self._line.drop(self)
 
     def start(self) -> None:
-        """Say that the run it was taken for has begun, so that it is given back by that run alone."""
+        """Say that its run has begun to wait for it."""
         self.is_started = True
-        if self.task is not None:
-            self.task.remove_done_callback(self._give_back)
 
     def release_unstarted(self) -> None:
-        """Give it back if the run it was taken for never began."""
+        """Give it back if its run never began to wait for it."""
         if not self.is_started:
             self.release()
 
+    def detach(self) -> None:
+        """Let only its own run give it back; until then it also goes back when the task that took it ends."""
+        if self.task is not None:
+            self.task.remove_done_callback(self._give_back)
+            self.task = None
+
     def _give_back(self, _: asyncio.Task[object]) -> None:
-        self.release_unstarted()
+        self.release()
 
     def serve(self) -> None:
         """Say that it is first in line."""
@@ -124,13 +129,13 @@ class Line:
     def __init__(self) -> None:
         self.tickets: list[Ticket] = []
 
-    def take(self) -> Ticket:
-        """Take the next ticket.
+    def take(self, *, is_callers_task: bool = True) -> Ticket:
+        """Take the next ticket; it is bound to the current task, unless that is not the one that makes the call.
 
         A task takes one ticket at a time, so one that it took before and never began is dead and given back, as is one
         whose loop was closed.
         """
-        ticket = Ticket(self)
+        ticket = Ticket(self, is_callers_task=is_callers_task)
         with _lock:
             for one in list(self.tickets):
                 if one.is_lost or (one.taker == ticket.taker and not one.is_started):

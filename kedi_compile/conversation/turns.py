@@ -23,8 +23,10 @@ from kedi_compile.errors import ConversationError
 ResultT = TypeVar("ResultT")
 
 
-def begin(scope: Scope) -> Turn | None:
+def begin(scope: Scope, *, is_callers_task: bool = True) -> Turn | None:
     """Take a ticket for a call that begins now; None where the call is no turn of a conversation.
+
+    Unless `is_callers_task` is False, the ticket is given back when the current task ends and the call never began.
 
     A call within a turn of the same conversation, as of a sub-agent that a tool runs, is none if it merely inherited
     the conversation.
@@ -45,15 +47,15 @@ def begin(scope: Scope) -> Turn | None:
     if inside:
         return None
     state.check_open()
-    return Turn(state)
+    return Turn(state, is_callers_task=is_callers_task)
 
 
 class Turn:
     """One turn of a conversation, from its ticket to its end."""
 
-    def __init__(self, state: ConversationState) -> None:
+    def __init__(self, state: ConversationState, *, is_callers_task: bool = True) -> None:
         self.state = state
-        self._ticket = state.line.take()
+        self._ticket = state.line.take(is_callers_task=is_callers_task)
         self._is_committed = False
 
     @property
@@ -70,8 +72,11 @@ class Turn:
         """Whether it has neither been committed nor abandoned."""
         return self._ticket.is_open
 
-    async def enter(self) -> None:
+    async def enter(self, *, detach: bool = True) -> None:
         """Wait for its turn, and see what was committed until then.
+
+        From then on only the run itself gives the ticket back; with `detach=False` it still goes back when the task
+        that took it ends, until `detach` is called.
 
         Raises:
             ConversationError: it would never be served, or the conversation cannot be read.
@@ -84,6 +89,8 @@ class Turn:
             self._ticket.release()
             raise
         self._ticket.enter()
+        if detach:
+            self.detach()
 
     def enter_sync(self) -> None:
         """Do what `enter` does on a synchronous path."""
@@ -95,6 +102,11 @@ class Turn:
             self._ticket.release()
             raise
         self._ticket.enter()
+        self.detach()
+
+    def detach(self) -> None:
+        """Let only the run itself give the ticket back."""
+        self._ticket.detach()
 
     async def commit(self, lane: Lane[Any]) -> None:
         """Commit, and give the ticket back.

@@ -10,6 +10,8 @@ from collections.abc import Coroutine
 from contextlib import suppress
 from typing import Any
 
+import pytest
+
 from kedi_compile.conversation.tickets import Line, Ticket, around
 from shelf import inside
 
@@ -184,20 +186,24 @@ def test_a_started_ticket_stays_when_its_task_takes_another() -> None:
     assert line.tickets == [first, second]
 
 
-def test_a_started_ticket_outlives_the_task_that_took_it() -> None:
-    """A stream may be read on by another task than the one that opened it."""
+@pytest.mark.parametrize("detached", [True, False])
+def test_a_detached_ticket_outlives_the_task_that_took_it(detached: bool) -> None:
+    """A stream may be read on by another task; a call that never got so far goes with its task, served or not."""
     line = Line()
 
     async def start() -> Ticket:
         ticket = line.take()
         await ticket.wait()
+        if detached:
+            ticket.detach()
         return ticket
 
     async def main() -> bool:
         ticket = await asyncio.create_task(start())
+        await asyncio.sleep(0)
         return ticket.is_open
 
-    assert asyncio.run(main())
+    assert asyncio.run(main()) is detached
 
 
 def test_a_ticket_is_released_as_unstarted_only_if_it_is() -> None:
@@ -310,7 +316,7 @@ def test_hundreds_of_calls_and_cancels_leave_nothing_behind() -> None:
     assert len(outer_line.tickets) == 1
 
 
-def test_a_started_ticket_leaves_no_callback_on_its_task() -> None:
+def test_a_ticket_that_was_given_back_leaves_no_callback_on_its_task() -> None:
     """A long task that runs many turns does not gather callbacks."""
     line = Line()
 
@@ -321,8 +327,8 @@ def test_a_started_ticket_leaves_no_callback_on_its_task() -> None:
         for _ in range(3):
             ticket = line.take()
             await ticket.wait()
-            left.append(task.remove_done_callback(ticket._give_back))  # noqa: SLF001  # counts
             ticket.release()
+            left.append(task.remove_done_callback(ticket._give_back))  # noqa: SLF001  # counts
         return left
 
     assert asyncio.run(main()) == [0, 0, 0]
