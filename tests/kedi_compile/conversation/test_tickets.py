@@ -299,6 +299,7 @@ def test_hundreds_of_calls_and_cancels_leave_nothing_behind() -> None:
     async def main() -> Ticket:
         outer = outer_line.take()
         await outer.wait()
+        outer.detach()
         with inside(outer):
             tasks = [asyncio.create_task(passing(line, log, number)) for number in range(400)]
             while not all(task.done() for task in tasks):
