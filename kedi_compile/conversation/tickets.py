@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextvars import ContextVar
 
@@ -25,9 +25,18 @@ _around: ContextVar[tuple[Ticket, ...]] = ContextVar("kedi_tickets", default=())
 """The tickets of the turns that this context runs in, the innermost last."""
 
 
+_finders: list[Callable[[], Iterable[Ticket]]] = []
+
+
+def find_around(find: Callable[[], Iterable[Ticket]]) -> None:
+    """Let `find` tell of turns around a caller, for a host whose steps do not run in the context of their turn."""
+    _finders.append(find)
+
+
 def around() -> tuple[Ticket, ...]:
     """Return the open tickets of the turns around the caller, the innermost last."""
-    return tuple(one for one in _around.get() if one.is_open)
+    found = (*(one for find in _finders for one in find()), *_around.get())
+    return tuple(dict.fromkeys(one for one in found if one.is_open))
 
 
 class Ticket:
@@ -61,14 +70,14 @@ class Ticket:
 
     def enter(self) -> None:
         """Show this context that it runs in the ticket's turn."""
-        _around.set((*around(), self))
+        _around.set((*_around.get(), self))
 
     def leave(self) -> None:
         """Take that back; in a context that has not entered, nothing happens.
 
         A stream may end in another context than it began in, so nothing is reset to what was before.
         """
-        _around.set(tuple(one for one in around() if one is not self))
+        _around.set(tuple(one for one in _around.get() if one is not self and one.is_open))
 
     async def wait(self) -> None:
         """Wait until every earlier ticket was given back.
