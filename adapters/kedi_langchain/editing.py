@@ -7,7 +7,7 @@ state from before a rewrite. What becomes of the durable history is the callers'
 from __future__ import annotations
 
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -112,6 +112,10 @@ class EditedRequest:
         return 1 + max(
             (place for place, entry in enumerate(entries) if entry is not None and entry < self.front), default=-1
         )
+
+    def read(self) -> AbstractContextManager[None]:
+        """Let the caller of a stream do what it likes between two chunks."""
+        return nullcontext() if self.call is None else self.call.turn.read()
 
     async def commit(self, answer: BaseMessage) -> None:
         """Commit the turn that this request is, if it is one."""
