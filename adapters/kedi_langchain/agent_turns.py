@@ -14,11 +14,13 @@ from typing import Any, NamedTuple, cast
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
-from langchain_core.messages import BaseMessage, convert_to_messages
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage, convert_to_messages
 from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.tracers.context import register_configure_hook
 from langgraph.constants import CONFIG_KEY_CHECKPOINTER
+from langgraph.errors import GraphInterrupt
 from langgraph.runtime import Runtime
+from langgraph.types import Command
 
 from kedi_compile import ConversationError, HistoryConfigurationError
 from kedi_compile.conversation.lanes import Lane, LaneKey
@@ -45,7 +47,9 @@ class AgentRun:
         self.front: list[BaseMessage] = []
         self._lane: Lane[BaseMessage] | None = None
         self._thread: list[BaseMessage] = []
+        self._results: dict[str, ToolMessage] = {}
         self._carried = Carried()
+        self._is_paused = False
 
     def settle(self, key: LaneKey, thread: Sequence[BaseMessage]) -> Carried | None:
         """Find the run's lane at its first request and return what it carries; None at later ones.
@@ -68,17 +72,35 @@ class AgentRun:
         self._thread = list(thread)
         self._carried = edited.session.carried
 
+    def node_ended(self, outputs: object) -> None:
+        """Keep the results of tools that a node wrote."""
+        for written in outputs if isinstance(outputs, list) else [outputs]:
+            update = written.update if isinstance(written, Command) else written
+            found = update.get("messages") if isinstance(update, Mapping) else None
+            results = [one for one in found if isinstance(one, ToolMessage)] if isinstance(found, list) else []
+            self._results |= {one.tool_call_id: one for one in results}
+
+    def node_failed(self, error: BaseException) -> None:
+        """Remember that the graph was paused: nothing can resume it, so its turn never ends."""
+        self._is_paused = self._is_paused or isinstance(error, GraphInterrupt)
+
     def end(self, outputs: object) -> None:
         """Commit what the conversation and the whole thread are now; nothing, where no model was asked."""
         if not self.turn.is_open:
             return
-        if self._lane is None:
+        if self._lane is None or self._is_paused:
             self.turn.abandon_sync()
             return
-        # What a caller asked the graph for need not hold the messages; then the last request knows them.
+        # What a caller asked the graph for need not hold the messages; then they are put together.
         found = outputs.get("messages") if isinstance(outputs, Mapping) else None
-        thread = convert_to_messages(found) if isinstance(found, list) else self._thread
+        thread = convert_to_messages(found) if isinstance(found, list) else self._put_together()
         self.turn.commit_sync(after_turn(self._lane, [*self.front, *thread], self._carried))
+
+    def _put_together(self) -> list[BaseMessage]:
+        """The thread of the last request with its answer, and the results of tools behind that."""
+        last = self._thread[-1] if self._thread else None
+        called = [call["id"] for call in last.tool_calls] if isinstance(last, AIMessage) else []
+        return [*self._thread, *(self._results[one] for one in called if one in self._results)]
 
     def fail(self, error: BaseException) -> None:
         """Commit nothing."""
@@ -142,11 +164,15 @@ class _RunEnds(BaseCallbackHandler):
 
     def on_chain_end(self, outputs: dict[str, Any], *, run_id: UUID, **kwargs: Any) -> None:
         """End the turn of a graph that ended well."""
+        if (around := self._agent_of_node(run_id)) is not None:
+            around.node_ended(outputs)
         if (agent := self._forget(run_id)) is not None:
             agent.end(outputs)
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         """End the turn of a graph that failed."""
+        if (around := self._agent_of_node(run_id)) is not None:
+            around.node_failed(error)
         if (agent := self._forget(run_id)) is not None:
             agent.fail(error)
 
@@ -181,6 +207,10 @@ class _RunEnds(BaseCallbackHandler):
         """Whether this run stands below one that was begun with that conversation."""
         parent = self._run(run_id).parent
         return parent is not None and self.is_with(state, parent)
+
+    def _agent_of_node(self, run_id: UUID) -> AgentRun | None:
+        parent = self._run(run_id).parent
+        return None if parent is None else self._agents.get(parent)
 
     def _note(self, run_id: UUID, parent_run_id: UUID | None, metadata: dict[str, Any] | None) -> None:
         namespace = (metadata or {}).get("langgraph_checkpoint_ns")
