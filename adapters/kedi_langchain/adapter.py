@@ -29,6 +29,7 @@ from kedi_compile.history.policy import HistoryPolicy, check_callable, warn_abou
 from kedi_compile.history.prompt import UserPromptSubmit
 from kedi_compile.history.reasoning import BoundReasoning, ReasoningProtection
 from kedi_compile.session import RunSession
+from kedi_langchain.agent_turns import is_around_graph
 from kedi_langchain.attempts import FailedAttempts
 from kedi_langchain.conversation import ConversationCall
 from kedi_langchain.dialect import DIALECT
@@ -131,10 +132,11 @@ class LangChainAdapter:
         """Take a ticket for a call of a wrapped model; None where it is no turn of a conversation.
 
         Raises:
-            HistoryConfigurationError: the model is called in a node of a graph, whose state would be a second memory.
+            HistoryConfigurationError: the model is called in a node of a graph that the conversation is around, whose
+                state would be a second memory.
         """
         turn = begin(scope)
-        if turn is not None and _is_in_graph():
+        if turn is not None and is_around_graph(turn.state):
             turn.release_unstarted()
             msg = (
                 "A wrapped model is called in a node of a graph inside an enabled `history_scope`, so there would be "

@@ -2,26 +2,31 @@
 
 An agent's middleware sees where a run begins, but not that it fails, is cancelled or is left in mid-stream. The host
 tells callback handlers, so inside an enabled scope every outermost run gets one: it commits a turn when its graph has
-ended, and abandons it when the graph has failed. Measured on langchain-core 1.8,
-langgraph 1.2.
+ended, and abandons it when the graph has failed. Nodes run in contexts of their own, so it also knows which turns are
+around a call that a tool makes. Measured on langchain-core 1.8, langgraph 1.2.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
-from langchain_core.messages import BaseMessage, convert_to_messages
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage, convert_to_messages
 from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.tracers.context import register_configure_hook
+from langgraph.constants import CONFIG_KEY_CHECKPOINTER
+from langgraph.errors import GraphInterrupt
 from langgraph.runtime import Runtime
+from langgraph.types import Command
 
 from kedi_compile import ConversationError, HistoryConfigurationError
 from kedi_compile.conversation.lanes import Lane, LaneKey
-from kedi_compile.conversation.scope import current_scope
+from kedi_compile.conversation.scope import Scope, current_scope
+from kedi_compile.conversation.state import ConversationState
+from kedi_compile.conversation.tickets import Ticket, around, find_around
 from kedi_compile.conversation.turns import Turn, begin
 from kedi_compile.history.carried import Carried
 from kedi_langchain.continuation import without_response_id
@@ -31,14 +36,20 @@ from kedi_langchain.editing import EditedRequest
 
 
 class AgentRun:
-    """A run of an agent inside a turn; `front` are the conversation's messages, in front of the thread's own."""
+    """A run of an agent inside a turn; `front` are the conversation's messages, in front of the thread's own.
 
-    def __init__(self, turn: Turn) -> None:
+    `scope` is the one that it began in, also where its stream is read elsewhere.
+    """
+
+    def __init__(self, turn: Turn, scope: Scope) -> None:
         self.turn = turn
+        self.scope = scope
         self.front: list[BaseMessage] = []
         self._lane: Lane[BaseMessage] | None = None
         self._thread: list[BaseMessage] = []
+        self._results: dict[str, ToolMessage] = {}
         self._carried = Carried()
+        self._is_paused = False
 
     def settle(self, key: LaneKey, thread: Sequence[BaseMessage]) -> Carried | None:
         """Find the run's lane at its first request and return what it carries; None at later ones.
@@ -61,30 +72,60 @@ class AgentRun:
         self._thread = list(thread)
         self._carried = edited.session.carried
 
+    def node_ended(self, outputs: object) -> None:
+        """Keep the results of tools that a node wrote."""
+        for written in outputs if isinstance(outputs, list) else [outputs]:
+            update = written.update if isinstance(written, Command) else written
+            found = update.get("messages") if isinstance(update, Mapping) else None
+            results = [one for one in found if isinstance(one, ToolMessage)] if isinstance(found, list) else []
+            self._results |= {one.tool_call_id: one for one in results}
+
+    def node_failed(self, error: BaseException) -> None:
+        """Remember that the graph was paused: nothing can resume it, so its turn never ends."""
+        self._is_paused = self._is_paused or isinstance(error, GraphInterrupt)
+
     def end(self, outputs: object) -> None:
         """Commit what the conversation and the whole thread are now; nothing, where no model was asked."""
         if not self.turn.is_open:
             return
-        if self._lane is None:
+        if self._lane is None or self._is_paused:
             self.turn.abandon_sync()
             return
-        # What a caller asked the graph for need not hold the messages; then the last request knows them.
+        # What a caller asked the graph for need not hold the messages; then they are put together.
         found = outputs.get("messages") if isinstance(outputs, Mapping) else None
-        thread = convert_to_messages(found) if isinstance(found, list) else self._thread
+        thread = convert_to_messages(found) if isinstance(found, list) else self._put_together()
         self.turn.commit_sync(after_turn(self._lane, [*self.front, *thread], self._carried))
+
+    def _put_together(self) -> list[BaseMessage]:
+        """The thread of the last request with its answer, and the results of tools behind that."""
+        last = self._thread[-1] if self._thread else None
+        called = [call["id"] for call in last.tool_calls] if isinstance(last, AIMessage) else []
+        return [*self._thread, *(self._results[one] for one in called if one in self._results)]
 
     def fail(self, error: BaseException) -> None:
         """Commit nothing."""
         self.turn.abandon_sync(error)
 
 
+class _Run(NamedTuple):
+    """Where a run stands: below which run, in which node, and with which conversation it was begun."""
+
+    parent: UUID | None = None
+    namespace: str | None = None
+    state: ConversationState | None = None
+
+
 class _RunEnds(BaseCallbackHandler):
-    """Knows which run is below which, and ends an agent's turn with the run of its graph."""
+    """Knows which run is below which, and ends an agent's turn with the run of its graph.
+
+    `enclosing` are the turns around its outermost run, which may have handlers of its own.
+    """
 
     raise_error = True  # a commit that fails must fail the run
 
-    def __init__(self) -> None:
-        self._parents: dict[UUID, tuple[UUID | None, str | None]] = {}
+    def __init__(self, enclosing: Sequence[Ticket] = ()) -> None:
+        self._enclosing = enclosing
+        self._runs: dict[UUID, _Run] = {}
         self._agents: dict[UUID, AgentRun] = {}
 
     @property
@@ -103,15 +144,40 @@ class _RunEnds(BaseCallbackHandler):
         **kwargs: Any,
     ) -> None:
         """Note where a run stands."""
-        self._parents[run_id] = (parent_run_id, (metadata or {}).get("langgraph_checkpoint_ns"))
+        self._note(run_id, parent_run_id, metadata)
+
+    def on_tool_start(
+        self,
+        serialized: dict[str, Any],
+        input_str: str,
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        metadata: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Note where a tool stands, for the runs below it."""
+        self._note(run_id, parent_run_id, metadata)
+
+    def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        """Forget a tool."""
+        self._forget(run_id)
+
+    def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        """Forget a tool."""
+        self._forget(run_id)
 
     def on_chain_end(self, outputs: dict[str, Any], *, run_id: UUID, **kwargs: Any) -> None:
         """End the turn of a graph that ended well."""
+        if (around := self._agent_of_node(run_id)) is not None:
+            around.node_ended(outputs)
         if (agent := self._forget(run_id)) is not None:
             agent.end(outputs)
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         """End the turn of a graph that failed."""
+        if (around := self._agent_of_node(run_id)) is not None:
+            around.node_failed(error)
         if (agent := self._forget(run_id)) is not None:
             agent.fail(error)
 
@@ -123,15 +189,43 @@ class _RunEnds(BaseCallbackHandler):
         """Return the turn of a graph's run."""
         return self._agents.get(run_id)
 
+    def turns_above(self, run_id: UUID | None) -> Iterator[Ticket]:
+        """Yield the turns that this run, or one above it, is part of."""
+        yield from self._enclosing
+        while run_id is not None:
+            if (agent := self._agents.get(run_id)) is not None:
+                yield agent.turn.ticket
+            run_id = self._run(run_id).parent
+
     def graph_of(self, run_id: UUID) -> UUID | None:
         """Return the run of the graph in whose node this run stands: all runs of a node have its namespace."""
-        parent, namespace = self._parents.get(run_id, (None, None))
-        while parent is not None and self._parents.get(parent, (None, None))[1] == namespace:
-            parent = self._parents[parent][0]
+        parent, namespace, _ = self._run(run_id)
+        while parent is not None and self._run(parent).namespace == namespace:
+            parent = self._run(parent).parent
         return parent
 
+    def is_with(self, state: ConversationState, run_id: UUID) -> bool:
+        """Whether this run was begun with that conversation."""
+        return self._run(run_id).state is state
+
+    def is_below(self, state: ConversationState, run_id: UUID) -> bool:
+        """Whether this run stands below one that was begun with that conversation."""
+        parent = self._run(run_id).parent
+        return parent is not None and self.is_with(state, parent)
+
+    def _agent_of_node(self, run_id: UUID) -> AgentRun | None:
+        parent = self._run(run_id).parent
+        return None if parent is None else self._agents.get(parent)
+
+    def _note(self, run_id: UUID, parent_run_id: UUID | None, metadata: dict[str, Any] | None) -> None:
+        namespace = (metadata or {}).get("langgraph_checkpoint_ns")
+        self._runs[run_id] = _Run(parent_run_id, namespace, current_scope().state)
+
+    def _run(self, run_id: UUID) -> _Run:
+        return self._runs.get(run_id, _Run())
+
     def _forget(self, run_id: UUID) -> AgentRun | None:
-        self._parents.pop(run_id, None)
+        self._runs.pop(run_id, None)
         return self._agents.pop(run_id, None)
 
 
@@ -139,12 +233,22 @@ class _InScope:
     """What the host asks, as if it were a context variable, which handler a new run gets."""
 
     def get(self) -> _RunEnds | None:
-        """Return a new handler inside an enabled scope."""
-        return _RunEnds() if current_scope().enabled else None
+        """Return a new handler inside an enabled scope, and inside a turn."""
+        enclosing = around()
+        return _RunEnds(enclosing) if enclosing or current_scope().enabled else None
 
 
 # The host asks for `get` alone; it adds a handler only to a run that has none of this class above it.
 register_configure_hook(cast("ContextVar[Any]", _InScope()), inheritable=True, handle_class=_RunEnds)
+
+
+def _turns_around() -> Iterator[Ticket]:
+    handler, run_id = _handler()
+    if handler is not None:
+        yield from handler.turns_above(run_id)
+
+
+find_around(_turns_around)
 
 
 def open_run(runtime: Runtime[Any]) -> AgentRun | None:
@@ -153,25 +257,45 @@ def open_run(runtime: Runtime[Any]) -> AgentRun | None:
     Raises:
         HistoryConfigurationError: the graph has a checkpointer, which would be a second memory.
     """
-    turn = begin(current_scope())
+    scope = current_scope()
+    turn = begin(scope)
     if turn is None:
         return None
-    if getattr(runtime.execution_info, "thread_id", None) is not None:
+    found = _place()
+    if _has_memory(runtime, turn.state, found):
         turn.release_unstarted()
         msg = (
             "This agent has a checkpointer and runs inside an enabled `history_scope`, so it would have two memories; "
             "leave the checkpointer out, or use `history_scope(enabled=False)`"
         )
         raise HistoryConfigurationError(msg)
-    found = _place()
     if found is None:
         turn.release_unstarted()
         msg = "The agent's run cannot be followed to its end; enter `history_scope` outside of the agent's own call"
         raise ConversationError(msg, session_id=turn.state.session_id)
     handler, graph = found
-    run = AgentRun(turn)
+    run = AgentRun(turn, scope)
     handler.add(graph, run)
     return run
+
+
+def _has_memory(runtime: Runtime[Any], state: ConversationState, place: tuple[_RunEnds, UUID] | None) -> bool:
+    """Whether a checkpointer keeps the agent's messages from call to call, or those of a graph it is a node of.
+
+    Where a tool of such a graph names a conversation for an agent of its own, nothing of that agent is kept.
+    """
+    config = var_child_runnable_config.get() or {}
+    if config.get("configurable", {}).get(CONFIG_KEY_CHECKPOINTER) is None:
+        return False
+    graph, _, _ = (runtime.execution_info.checkpoint_ns if runtime.execution_info else "").rpartition("|")
+    is_for_one_call = ":" in graph  # the host names a node's own task in it
+    return not is_for_one_call or (place is not None and place[0].is_below(state, place[1]))
+
+
+def is_around_graph(state: ConversationState) -> bool:
+    """Whether the graph in whose node the caller runs was begun with this conversation."""
+    found = _place()
+    return found is not None and found[0].is_with(state, found[1])
 
 
 def current_run() -> AgentRun | None:
@@ -182,9 +306,15 @@ def current_run() -> AgentRun | None:
 
 def _place() -> tuple[_RunEnds, UUID] | None:
     """The handler of this node's run, and the run of its graph."""
-    manager = (var_child_runnable_config.get() or {}).get("callbacks")
-    if not isinstance(manager, BaseCallbackManager) or manager.parent_run_id is None:
-        return None
-    handler = next((one for one in manager.handlers if isinstance(one, _RunEnds)), None)
-    graph = handler.graph_of(manager.parent_run_id) if handler is not None else None
+    handler, run_id = _handler()
+    graph = handler.graph_of(run_id) if handler is not None and run_id is not None else None
     return None if handler is None or graph is None else (handler, graph)
+
+
+def _handler() -> tuple[_RunEnds | None, UUID | None]:
+    """The handler of the caller's run, and that run."""
+    manager = (var_child_runnable_config.get() or {}).get("callbacks")
+    if not isinstance(manager, BaseCallbackManager):
+        return None, None
+    handler = next((one for one in manager.handlers if isinstance(one, _RunEnds)), None)
+    return handler, manager.parent_run_id

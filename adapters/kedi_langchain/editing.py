@@ -7,8 +7,9 @@ state from before a rewrite. What becomes of the durable history is the callers'
 from __future__ import annotations
 
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from langchain_core.language_models import BaseChatModel
@@ -105,13 +106,23 @@ class EditedRequest:
 
     @property
     def cut(self) -> int:
-        """Where in `history` what belongs to the thread begins: behind the last message of the conversation."""
+        """Where in `history` what belongs to the thread begins: behind the last message of the conversation.
+
+        A new text behind it belongs to the conversation too where the thread's own first message comes next: then it
+        stands for what was the conversation's.
+        """
         if not self.front:
             return 0
-        entries = self.outcome.entries if isinstance(self.outcome, Staged) else range(len(self.shown))
-        return 1 + max(
+        entries = list(self.outcome.entries) if isinstance(self.outcome, Staged) else list(range(len(self.shown)))
+        behind = 1 + max(
             (place for place, entry in enumerate(entries) if entry is not None and entry < self.front), default=-1
         )
+        new = len(list(takewhile(lambda entry: entry is None, entries[behind:])))
+        return behind + new if entries[behind + new] == self.front else behind
+
+    def read(self) -> AbstractContextManager[None]:
+        """Let the caller of a stream do what it likes between two chunks."""
+        return nullcontext() if self.call is None else self.call.turn.read()
 
     async def commit(self, answer: BaseMessage) -> None:
         """Commit the turn that this request is, if it is one."""

@@ -149,7 +149,8 @@ class EditingModel(BaseChatModel):
         with self._attempting([request], caller):
             for chunk in super(EditingModel, target).stream(request.messages, config, stop=stop, **arguments):
                 chunks += [chunk] if request.call else []
-                yield chunk
+                with request.read():
+                    yield chunk
             answer = _streamed(request, chunks)
         if answer is not None:
             request.commit_sync(answer)
@@ -179,7 +180,8 @@ class EditingModel(BaseChatModel):
         async with self._aattempting([request], caller):
             async for chunk in super(EditingModel, target).astream(request.messages, config, stop=stop, **arguments):
                 chunks += [chunk] if request.call else []
-                yield chunk
+                with request.read():
+                    yield chunk
             answer = _streamed(request, chunks)
         if answer is not None:
             await request.commit(answer)

@@ -2,17 +2,20 @@
 
 The rule: a ticket is taken where a call begins, and only the first in line may read and write the conversation. Waiting
 never lasts for ever: a ticket whose run never begins is given back with the task that took it, one whose event loop was
-closed is passed over, a cycle of waiting turns is refused, and so is a synchronous wait for a turn of the event loop
-that it would block. Source: History specification, Stateful Conversation History.
+closed is passed over; a cycle of waiting turns is refused, and so is a wait for what the waiter itself holds up: a turn
+of the event loop that it would block, or a stream that it has to read on. Source: History specification, Stateful
+Conversation History.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Final, Self
 
 from kedi_compile.conversation.cleanup import Cleanups
 from kedi_compile.errors import ConversationError
@@ -25,9 +28,22 @@ _around: ContextVar[tuple[Ticket, ...]] = ContextVar("kedi_tickets", default=())
 """The tickets of the turns that this context runs in, the innermost last."""
 
 
+_reading: ContextVar[tuple[Ticket, ...]] = ContextVar("kedi_reading", default=())
+"""The tickets of the streams that this context reads and has not read to the end."""
+
+
+_finders: list[Callable[[], Iterable[Ticket]]] = []
+
+
+def find_around(find: Callable[[], Iterable[Ticket]]) -> None:
+    """Let `find` tell of turns around a caller, for a host whose steps do not run in the context of their turn."""
+    _finders.append(find)
+
+
 def around() -> tuple[Ticket, ...]:
     """Return the open tickets of the turns around the caller, the innermost last."""
-    return tuple(one for one in _around.get() if one.is_open)
+    found = (*(one for find in _finders for one in find()), *_around.get())
+    return tuple(dict.fromkeys(one for one in found if one.is_open))
 
 
 class Ticket:
@@ -41,7 +57,8 @@ class Ticket:
         self.cleanups = Cleanups()
         self.loop = _running_loop()
         self.task = _current_task() if is_callers_task else None
-        self.taker: object = self.task or (threading.get_ident() if is_callers_task else self)
+        self.taker: object = _caller() if is_callers_task else self
+        self.reader: Caller | None = None
         self.is_started = False
         self.inner: set[Ticket] = set()
         self._line = line
@@ -66,22 +83,41 @@ class Ticket:
 
     def enter(self) -> None:
         """Show this context that it runs in the ticket's turn."""
-        _around.set((*around(), self))
+        _around.set((*_around.get(), self))
+
+    @contextmanager
+    def read(self) -> Generator[None]:
+        """Let the caller of a stream do what it likes between two items: it is not in the turn."""
+        self.leave()
+        self.reader = _caller()
+        _reading.set((*(one for one in _reading.get() if one.is_open), self))
+        try:
+            yield
+        finally:
+            self.reader = None
+            _reading.set(tuple(one for one in _reading.get() if one is not self))
+            self.enter()
 
     def leave(self) -> None:
         """Take that back; in a context that has not entered, nothing happens.
 
         A stream may end in another context than it began in, so nothing is reset to what was before.
         """
-        _around.set(tuple(one for one in around() if one is not self))
+        _around.set(tuple(one for one in _around.get() if one is not self and one.is_open))
 
     async def wait(self) -> None:
         """Wait until every earlier ticket was given back.
 
         Raises:
-            ConversationError: an earlier one waits, directly or not, for a turn around this one.
+            ConversationError: an earlier one waits, directly or not, for a turn around this one, or is that of a
+                stream which the caller itself reads.
         """
-        with _Waiting(self):
+        with _Waiting(self) as waiting:
+            for _ in range(_ROUNDS):
+                if not waiting.is_for_own_stream():
+                    break
+                await asyncio.sleep(0)
+            waiting.refuse_own_stream()
             await asyncio.wrap_future(self._served)
 
     def wait_sync(self) -> None:
@@ -90,7 +126,8 @@ class Ticket:
         Raises:
             ConversationError: as `wait`; also if an earlier turn belongs to the event loop this thread is running.
         """
-        with _Waiting(self, _running_loop()):
+        with _Waiting(self, _running_loop()) as waiting:
+            waiting.refuse_own_stream()
             self._served.result()
 
     def release(self) -> None:
@@ -165,7 +202,7 @@ class _Waiting:
         self._ticket = ticket
         self._blocked = blocked
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Self:
         ticket = self._ticket
         ticket.start()
         with _lock:
@@ -177,11 +214,33 @@ class _Waiting:
                 self.__exit__()
                 ticket.release()
                 raise
+        return self
 
     def __exit__(self, *_: object) -> None:
         with _lock:
             for outer in self._ticket.enclosing:
                 outer.inner.discard(self._ticket)
+
+    def is_for_own_stream(self) -> bool:
+        """Whether an earlier ticket is that of a stream which the caller itself would have to read on."""
+        # By context too: a server may read one stream in many threads, and serve others in them meanwhile.
+        caller, own = _caller(), _reading.get()
+        with _lock:
+            return any(one.reader == caller for one in _waited_for(self._ticket) if one in own)
+
+    def refuse_own_stream(self) -> None:
+        """Refuse to wait for a stream of the caller's own.
+
+        Raises:
+            ConversationError: it would.
+        """
+        if self.is_for_own_stream():
+            self._ticket.release()
+            msg = (
+                "This call would wait for a stream that its own caller has not read to the end; read or close the "
+                "stream first, or make the call inside `history_scope(enabled=False)`"
+            )
+            raise ConversationError(msg)
 
     def _refuse_endless(self) -> None:
         earlier = list(_waited_for(self._ticket))
@@ -214,6 +273,20 @@ def _waited_for(ticket: Ticket) -> Iterator[Ticket]:
 
 def _before(ticket: Ticket) -> list[Ticket]:
     return ticket._line.before(ticket)  # noqa: SLF001  # the line is this file's own
+
+
+Caller = asyncio.Task[object] | int
+"""A task, or the number of a thread that runs none."""
+
+_ROUNDS: Final = 100
+"""How many rounds of the event loop a stream has that was dropped, until it is taken for one that is still read.
+
+The loop closes a dropped stream in a task of its own; one of a chain hands that down from step to step.
+"""
+
+
+def _caller() -> Caller:
+    return _current_task() or threading.get_ident()
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
 import anyio
@@ -71,6 +72,10 @@ class Turn:
     def is_open(self) -> bool:
         """Whether it has neither been committed nor abandoned."""
         return self._ticket.is_open
+
+    def read(self) -> AbstractContextManager[None]:
+        """Let the caller of a stream do what it likes between two items: it is not in the turn."""
+        return self._ticket.read()
 
     async def enter(self, *, detach: bool = True) -> None:
         """Wait for its turn, and see what was committed until then.
