@@ -20,6 +20,9 @@ README: Final = (ROOT / "README.md").read_text(encoding="utf-8")
 KNOWN_MODELS: Final = frozenset(get_args(KnownModelName.__value__))
 WITHOUT_A_REAL_MODEL: Final = {"testing", "turn_first", "turn_lionagi", "turn_store"}
 """A unit test, programs that call no model, and one whose models have names of their own."""
+DATABASE: Final = {"DATABASE_URL": os.environ["KEDI_POSTGRES"]} if "KEDI_POSTGRES" in os.environ else {}
+"""Where the workers' conversation is kept: on PostgreSQL if the tests have a server."""
+
 RUN: Final = """
 import runpy, sys, warnings
 from kedi_compile import HistoryPrefixWarning
@@ -37,7 +40,7 @@ def output_of(example: Path) -> str:
         capture_output=True,
         text=True,
         encoding="utf-8",
-        env={**os.environ, "PYTHONPATH": path, "PYTHONIOENCODING": "utf-8"},
+        env={**os.environ, **DATABASE, "PYTHONPATH": path, "PYTHONIOENCODING": "utf-8"},
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
@@ -61,6 +64,11 @@ def test_the_examples_are_these() -> None:
 
     assert names == [
         "conditional.py",
+        "conversation_first.py",
+        "conversation_handover.py",
+        "conversation_langchain.py",
+        "conversation_restart.py",
+        "conversation_workers.py",
         "first.py",
         "inspect_origins.py",
         "langchain_chain.py",

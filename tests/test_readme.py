@@ -104,7 +104,7 @@ def test_the_signatures_are_these() -> None:
         assert str(inspect.Signature(bare)).replace("'", '"') == shown
 
 
-@pytest.mark.parametrize("program", readme.programs(TEXT), ids=["silence", "adapter"])
+@pytest.mark.parametrize("program", readme.programs(TEXT), ids=["silence", "adapter", "store"])
 def test_a_piece_of_python_runs(program: str) -> None:
     """It can be pasted as it stands."""
     with warnings.catch_warnings():

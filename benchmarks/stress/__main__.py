@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from uuid import uuid4
 
@@ -62,28 +63,23 @@ def _timed(name: str, work: Callable[[], object]) -> None:
     print(f"{name:64} held  {time.perf_counter() - start:6.1f} s", flush=True)
 
 
-def _crowd(name: str, store: ConversationStore | None, plan: Plan) -> None:
-    for stack in STACKS:
-        _timed(
-            f"{plan.turns} turns at once on one conversation, {name}, {stack}",
-            lambda stack=stack: asyncio.run(one_conversation(stack, store, plan.turns, seed=1)),
-        )
-        _timed(
-            f"{plan.turns} conversations at once, {name}, {stack}",
-            lambda stack=stack: asyncio.run(many_conversations(stack, store, plan.turns, seed=2)),
-        )
+def _crowd(stack: str, name: str, store: ConversationStore | None, plan: Plan) -> None:
+    _timed(
+        f"{plan.turns} turns at once on one conversation, {name}, {stack}",
+        lambda: asyncio.run(one_conversation(stack, store, plan.turns, seed=1)),
+    )
+    _timed(
+        f"{plan.turns} conversations at once, {name}, {stack}",
+        lambda: asyncio.run(many_conversations(stack, store, plan.turns, seed=2)),
+    )
 
 
-def _processes(name: str, address: str, plan: Plan) -> None:
-    for stack in STACKS:
-        _timed(
-            f"{plan.workers} processes with {plan.turns_of_a_worker} turns each, {name}, {stack}",
-            lambda stack=stack: together(stack, address, plan.workers, plan.turns_of_a_worker),
-        )
-        _timed(
-            f"a writer killed {plan.kills} times, {name}, {stack}",
-            lambda stack=stack: killed(stack, address, plan.kills, seed=3),
-        )
+def _processes(stack: str, name: str, address: str, plan: Plan) -> None:
+    _timed(
+        f"{plan.workers} processes with {plan.turns_of_a_worker} turns each, {name}, {stack}",
+        lambda: together(stack, address, plan.workers, plan.turns_of_a_worker),
+    )
+    _timed(f"a writer killed {plan.kills} times, {name}, {stack}", lambda: killed(stack, address, plan.kills, seed=3))
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -91,13 +87,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.stress", description="Put conversations under stress.")
     parser.add_argument("--smoke", action="store_true", help="a few turns of everything: does it run?")
     plan = SMOKE if parser.parse_args(arguments).smoke else Plan()
-    _crowd("no store", None, plan)
-    _crowd("memory", MemoryConversationStore(), plan)
+    for stack in STACKS:
+        _crowd(stack, "no store", None, plan)
+        _crowd(stack, "memory", MemoryConversationStore(), plan)
     with addresses() as databases:
-        for name, address in databases.items():
+        for stack, (name, address) in product(STACKS, databases.items()):
             with SQLConversationStore(address) as store:
-                _crowd(name, store, plan)
-            _processes(name, address, plan)
+                _crowd(stack, name, store, plan)
+            _processes(stack, name, address, plan)
     return 0
 
 

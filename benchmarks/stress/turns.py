@@ -139,4 +139,4 @@ def _texts(message: Any) -> list[str]:
 
 
 def _part_text(part: Any) -> str:
-    return f"call of {part.args['prompt']}" if isinstance(part, ToolCallPart) else str(part.content)
+    return f"call of {part.args_as_dict()['prompt']}" if isinstance(part, ToolCallPart) else str(part.content)

@@ -42,13 +42,13 @@ ANTHROPIC_SAME: Sequence[dict[str, Any]] = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("fields", OPENAI_SAME, ids=str)
+@pytest.mark.parametrize("fields", OPENAI_SAME, ids=lambda value: getattr(value, "__name__", str(value)))
 def test_openais_model_has_the_same_key_whatever_does_not_shape_the_prompt(fields: dict[str, Any]) -> None:
     """Another instance, other sampling, another way to the same model."""
     assert openai(**fields) == openai()
 
 
-@pytest.mark.parametrize("fields", ANTHROPIC_SAME, ids=str)
+@pytest.mark.parametrize("fields", ANTHROPIC_SAME, ids=lambda value: getattr(value, "__name__", str(value)))
 def test_anthropics_model_has_the_same_key_whatever_does_not_shape_the_prompt(fields: dict[str, Any]) -> None:
     """Another instance, other sampling, another way to the same model."""
     assert anthropic(**fields) == anthropic()
@@ -66,7 +66,7 @@ def test_anthropics_model_has_the_same_key_whatever_does_not_shape_the_prompt(fi
         (anthropic, {"context_management": {"edits": [{"type": "clear_tool_uses_20250919"}]}}, "settings"),
         (anthropic, {"mcp_servers": [SERVER]}, "servers"),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", str(value)),
 )
 def test_what_shapes_the_prompt_of_a_providers_model_is_in_its_key(
     key: Callable[..., LaneKey], fields: dict[str, Any], difference: str

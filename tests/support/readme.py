@@ -15,7 +15,7 @@ from typing import Final
 
 ROOT: Final = Path(__file__).parents[2]
 README: Final = ROOT / "README.md"
-FIRST: Final = ("first", "langchain_first", "turn_first")
+FIRST: Final = ("first", "langchain_first", "turn_first", "conversation_first")
 """The first programs, by their names in `examples`."""
 
 _BLOCKS: Final = (
