@@ -61,6 +61,9 @@ class HistoryOrigin:
 GUIDANCE_MARK = "kedi_compile.guidance"
 """The key in a native message's own metadata, which no model reads, that says a compiled turn's policy is in it."""
 
+CHECKPOINT_MARK = "kedi_compile.archive"
+"""The key in a native message's own metadata, which no model reads, that holds the reference of an archived record."""
+
 
 class MessageFacts(NamedTuple):
     """What a dialect reads off one native message."""
@@ -211,6 +214,18 @@ class Dialect(Protocol[MessageT]):
 
     def without_reasoning(self, message: MessageT) -> MessageT | None:
         """Return a copy without its reasoning, or None if nothing would be left to send."""
+        ...
+
+    def checkpoint(self, text: str, reference: str) -> MessageT:
+        """Build the assistant message that stands for an archived record, marked with its `reference`."""
+        ...
+
+    def archived(self, message: MessageT) -> str | None:
+        """Return the reference of the record a checkpoint stands for, or None for any other message."""
+        ...
+
+    def failed_calls(self, message: MessageT) -> Sequence[str]:
+        """Return the ids of the tool calls that it answers with a failure, once for each answer."""
         ...
 
 

@@ -12,8 +12,9 @@ from pydantic_ai import messages as m
 from pydantic_ai.messages import ModelRequest, ModelRequestPart, ModelResponse
 
 from kedi_compile import EntryKind, HistoryOrigin, ProtectedReason
-from kedi_compile.dialect import GUIDANCE_MARK, MessageFacts, Role
+from kedi_compile.dialect import CHECKPOINT_MARK, GUIDANCE_MARK, MessageFacts, Role
 from kedi_pydantic_ai.parts import (
+    CHECKPOINT,
     FRAMEWORK,
     GUIDANCE,
     NOTHING,
@@ -66,6 +67,8 @@ def response_facts(message: ModelResponse) -> MessageFacts:
     calls: list[str] = []
     bound = False
     reasons = _UNFINISHED if message.state in UNFINISHED_STATES else NOTHING
+    if message.metadata and CHECKPOINT_MARK in message.metadata:
+        reasons |= CHECKPOINT
     if message.provider_details:
         reasons |= details_reasons(message.provider_details)
     for part in message.parts:
@@ -93,6 +96,20 @@ def part_origins(
         answer = [HistoryOrigin("assistant", run_id, location)] if not index and message.kind == "response" else []
         out.append((part, (*answer, *_part_origin(part, run_id, location))))
     return [(part, origins) for part, origins in out if origins]
+
+
+def failed_calls(message: ModelRequest | ModelResponse) -> list[str]:
+    """Return the ids of the calls that it answers with anything but a success."""
+    if not isinstance(message, ModelRequest):
+        return []
+    answers = ((part, _answered_call(part)) for part in message.parts)
+    return [call for part, call in answers if call is not None and getattr(part, "outcome", "retried") != "success"]
+
+
+def archived_reference(message: ModelRequest | ModelResponse) -> str | None:
+    """Return the reference of the record that a checkpoint stands for."""
+    mark = (message.metadata or {}).get(CHECKPOINT_MARK) if isinstance(message, ModelResponse) else None
+    return mark if isinstance(mark, str) else None
 
 
 def _part_origin(part: object, run_id: str | None, location: str | None) -> list[HistoryOrigin]:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from pydantic_ai import messages as m
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse
 
-from kedi_compile.dialect import TextFlaw, TextRole, fabricated, flaw_of_texts
+from kedi_compile.dialect import CHECKPOINT_MARK, TextFlaw, TextRole, fabricated, flaw_of_texts
 
 _TEXT_PARTS: Final[dict[type, type]] = {ModelRequest: m.UserPromptPart, ModelResponse: m.TextPart}
 """The only part a new message of each kind may hold."""
@@ -27,6 +27,14 @@ def text_message(text: str, role: TextRole) -> ModelMessage:
     if role == "user":
         return ModelRequest(parts=[m.UserPromptPart(text)])
     return ModelResponse(parts=[m.TextPart(text)])
+
+
+def checkpoint(text: str, reference: str) -> ModelMessage:
+    """Build the response that stands for an archived record.
+
+    It has a model name because the host merges neighbouring responses that have none, and the mark would be lost.
+    """
+    return ModelResponse(parts=[m.TextPart(text)], model_name=CHECKPOINT_MARK, metadata={CHECKPOINT_MARK: reference})
 
 
 def text_flaw(message: ModelMessage) -> TextFlaw | None:
