@@ -119,6 +119,7 @@ def run_to_end(awaitable: Awaitable[Any]) -> object:
 
 
 _KEYWORDS = {
+    "archive": "history_archive",
     "condition": "history_processor_condition",
     "processor": "history_processor",
     "prompt": "user_prompt_submit",
