@@ -70,8 +70,8 @@ class RunSession(Generic[MessageT]):
 
     @property
     def is_active(self) -> bool:
-        """Whether there is a processor to run."""
-        return self._policy.processor is not None
+        """Whether there is a processor to run, or an archive."""
+        return self._policy.is_active
 
     @property
     def state(self) -> RequestState:

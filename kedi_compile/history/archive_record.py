@@ -78,9 +78,11 @@ def read_archive(
     `own` holds the references that its own history names. Whatever is wrong is said in the answer. Raises whatever
     the store raises.
     """
-    found = settings.find(reference, now) if reference in own else Gone.UNKNOWN
+    if reference not in own:
+        return f"There is no archive {reference!r} in this conversation; use a reference that a checkpoint names."
+    found = settings.find(reference, now)
     if isinstance(found, Gone):
-        return _why_gone(reference, found)
+        return f"Archive {reference!r} {_why_gone(found)} Go on without it."
     try:
         text = b"\n".join(read_record(found)).decode()
     except ValueError as error:
@@ -96,13 +98,13 @@ def _page(reference: str, text: str, page: int, size: int) -> str:
     return head + text[(page - 1) * size : page * size]
 
 
-def _why_gone(reference: str, gone: Gone) -> str:
+def _why_gone(gone: Gone) -> str:
     match gone:
         case Gone.RELEASED:
-            return f"Archive {reference!r} was released; its text is gone for good. Go on without it."
+            return "was released; its text is gone for good."
         case Gone.EXPIRED:
-            return f"Archive {reference!r} has expired; its text is gone for good. Go on without it."
+            return "has expired; its text is gone for good."
         case Gone.UNKNOWN:
-            return f"There is no archive {reference!r} in this conversation; use a reference that a checkpoint names."
+            return "is not in this program's archive; its text cannot be read here."
         case _:
             assert_never(gone)

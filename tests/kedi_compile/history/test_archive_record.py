@@ -81,7 +81,7 @@ def test_all_pages_together_are_the_whole_record() -> None:
         (
             "never",
             1,
-            "There is no archive 'never' in this conversation; use a reference that a checkpoint names.",
+            "Archive 'never' is not in this program's archive; its text cannot be read here. Go on without it.",
         ),
         (
             "bad",

@@ -1,7 +1,8 @@
-"""Records in memory: the very bytes until they are released or expire, within a quota, under references used once."""
+"""Records within a quota: those of a store in memory, and a bound on the bytes that can still be read."""
 
 import pytest
 
+from kedi_compile import ConversationError
 from kedi_compile.stores.held import HeldRecords, QuotaExceeded
 from kedi_compile.stores.protocol import ArchiveStore, Gone
 
@@ -11,52 +12,38 @@ def test_it_is_an_archive_store() -> None:
     assert isinstance(HeldRecords(), ArchiveStore)
 
 
-def test_a_record_comes_back_as_it_was() -> None:
-    """The very bytes, and nothing under another name."""
+def test_a_record_is_there_until_it_is_released_or_ends() -> None:
+    """The very bytes, and then the reason."""
     held = HeldRecords()
     held.put("a", b"\x00\xff", None)
+    held.put("b", b"x", 10.0)
 
     assert held.get("a", now=1e12) == b"\x00\xff"
-    assert held.get("b", now=0.0) is Gone.UNKNOWN
+    assert held.get("b", now=9.9) == b"x"
+    assert held.get("c", now=0.0) is Gone.UNKNOWN
 
-
-def test_a_released_record_is_remembered_as_released() -> None:
-    """An unknown reference too, so that a late writer cannot bring it back."""
-    held = HeldRecords()
-    held.put("a", b"x", None)
     held.release("a")
-    held.release("b")
+    held.sweep(10.0)
 
     assert held.get("a", now=0.0) is Gone.RELEASED
-    with pytest.raises(ValueError, match="'b' was used before"):
-        held.put("b", b"x", None)
+    assert held.get("b", now=0.0) is Gone.EXPIRED
     assert held.held_bytes == 0
 
 
-def test_a_record_expires_at_its_time() -> None:
-    """Not before, and for good; releasing it then changes nothing."""
+def test_a_late_writer_cannot_bring_a_released_record_back() -> None:
+    """Also one that was released before it was there."""
     held = HeldRecords()
-    held.put("a", b"x", 10.0)
-
-    assert held.get("a", now=9.9) == b"x"
-    assert held.get("a", now=10.0) is Gone.EXPIRED
     held.release("a")
-    assert held.get("a", now=0.0) is Gone.EXPIRED
 
-
-def test_a_reference_is_used_once() -> None:
-    """A second record under it is refused, the first one stays."""
-    held = HeldRecords()
-    held.put("a", b"x", None)
-
-    with pytest.raises(ValueError, match="Reference 'a' was used before; each record needs one of its own"):
-        held.put("a", b"y", None)
-    assert held.get("a", now=0.0) == b"x"
+    with pytest.raises(ConversationError, match="'a' was released"):
+        held.put("a", b"x", None)
+    assert held.held_bytes == 0
 
 
 def test_a_quota_bounds_what_is_there() -> None:
-    """What was released makes room; what does not fit leaves no trace."""
+    """What was released makes room, a record counts once, and what does not fit leaves no trace."""
     held = HeldRecords(quota_bytes=3)
+    held.put("a", b"xx", None)
     held.put("a", b"xx", None)
     with pytest.raises(QuotaExceeded, match="2 bytes do not fit: 2 of 3 are held; release records, or raise it"):
         held.put("b", b"yy", None)
@@ -65,3 +52,15 @@ def test_a_quota_bounds_what_is_there() -> None:
     held.put("b", b"yyy", None)
 
     assert held.get("b", now=0.0) == b"yyy"
+    assert held.held_bytes == 3
+
+
+def test_expired_records_make_room_when_they_are_swept() -> None:
+    """Those that go on stay counted."""
+    held = HeldRecords(quota_bytes=3)
+    held.put("a", b"x", 5.0)
+    held.put("b", b"yy", 6.0)
+
+    held.sweep(5.0)
+
+    assert held.held_bytes == 2
