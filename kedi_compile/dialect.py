@@ -217,11 +217,11 @@ class Dialect(Protocol[MessageT]):
         ...
 
     def checkpoint(self, text: str, reference: str) -> MessageT:
-        """Build the assistant message that stands for an archived record, marked with its `reference`."""
+        """Build the text message of the user's side that stands for an archived record, marked with `reference`."""
         ...
 
-    def archived(self, message: MessageT) -> str | None:
-        """Return the reference of the record a checkpoint stands for, or None for any other message."""
+    def archived(self, message: MessageT) -> Sequence[str]:
+        """Return the references of the records it stands for: of checkpoints, and of what a host merged with them."""
         ...
 
     def failed_calls(self, message: MessageT) -> Sequence[str]:

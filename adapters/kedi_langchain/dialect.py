@@ -17,7 +17,7 @@ from kedi_langchain import records, texts
 from kedi_langchain.blocks import REASONING, has_type, inner_block
 from kedi_langchain.facts import (
     all_fields,
-    archived_reference,
+    archived_references,
     failed_calls,
     is_history,
     message_facts,
@@ -120,12 +120,12 @@ class LangChainDialect:
         )
 
     def checkpoint(self, text: str, reference: str) -> BaseMessage:
-        """Build the answer that stands for an archived record."""
+        """Build the message of the user's side that stands for an archived record."""
         return texts.checkpoint(text, reference)
 
-    def archived(self, message: BaseMessage) -> str | None:
-        """Return the reference of the record that a checkpoint stands for."""
-        return archived_reference(message)
+    def archived(self, message: BaseMessage) -> list[str]:
+        """Return the references of the records that it stands for."""
+        return archived_references(message)
 
     def failed_calls(self, message: BaseMessage) -> list[str]:
         """Return the id of the call that it answers with an error, if it does."""

@@ -146,10 +146,10 @@ def failed_calls(message: BaseMessage) -> list[str]:
     return [message.tool_call_id] if isinstance(message, ToolMessage) and message.status == "error" else []
 
 
-def archived_reference(message: BaseMessage) -> str | None:
+def archived_references(message: BaseMessage) -> list[str]:
     """Return the reference of the record that a checkpoint stands for."""
-    mark = message.response_metadata.get(CHECKPOINT_MARK) if isinstance(message, AIMessage) else None
-    return mark if isinstance(mark, str) else None
+    mark = message.response_metadata.get(CHECKPOINT_MARK)
+    return [mark] if isinstance(mark, str) else []
 
 
 def _calls(message: BaseMessage, blocks: list[Mapping[str, Any]]) -> list[str]:

@@ -23,8 +23,8 @@ def text_message(text: str, role: TextRole) -> BaseMessage:
 
 
 def checkpoint(text: str, reference: str) -> BaseMessage:
-    """Build the answer that stands for an archived record."""
-    return AIMessage(text, response_metadata={CHECKPOINT_MARK: reference})
+    """Build the message of the user's side that stands for an archived record."""
+    return HumanMessage(text, response_metadata={CHECKPOINT_MARK: reference})
 
 
 def text_flaw(message: BaseMessage) -> TextFlaw | None:

@@ -22,7 +22,7 @@ from kedi_compile import HistoryOrigin, structure
 from kedi_compile.canonical import digest, digests
 from kedi_compile.dialect import MessageFacts, TextFlaw, TextRole
 from kedi_pydantic_ai import records, texts
-from kedi_pydantic_ai.facts import archived_reference, failed_calls, part_origins, request_facts, response_facts
+from kedi_pydantic_ai.facts import archived_references, failed_calls, part_origins, request_facts, response_facts
 from kedi_pydantic_ai.tokens import estimate
 
 _STAMPED: Final = frozenset({"timestamp", "run_id", "conversation_id"})
@@ -134,12 +134,12 @@ class PydanticDialect:
         return bare if bare.parts else None
 
     def checkpoint(self, text: str, reference: str) -> ModelMessage:
-        """Build the response that stands for an archived record."""
+        """Build the request that stands for an archived record."""
         return texts.checkpoint(text, reference)
 
-    def archived(self, message: ModelMessage) -> str | None:
-        """Return the reference of the record that a checkpoint stands for."""
-        return archived_reference(message)
+    def archived(self, message: ModelMessage) -> list[str]:
+        """Return the references of the records that it stands for."""
+        return archived_references(message)
 
     def failed_calls(self, message: ModelMessage) -> list[str]:
         """Return the ids of the calls that it answers with anything but a success."""

@@ -67,8 +67,6 @@ def response_facts(message: ModelResponse) -> MessageFacts:
     calls: list[str] = []
     bound = False
     reasons = _UNFINISHED if message.state in UNFINISHED_STATES else NOTHING
-    if message.metadata and CHECKPOINT_MARK in message.metadata:
-        reasons |= CHECKPOINT
     if message.provider_details:
         reasons |= details_reasons(message.provider_details)
     for part in message.parts:
@@ -106,9 +104,16 @@ def failed_calls(message: ModelRequest | ModelResponse) -> list[str]:
     return [call for part, call in answers if call is not None and getattr(part, "outcome", "retried") != "success"]
 
 
-def archived_reference(message: ModelRequest | ModelResponse) -> str | None:
-    """Return the reference of the record that a checkpoint stands for."""
-    mark = (message.metadata or {}).get(CHECKPOINT_MARK) if isinstance(message, ModelResponse) else None
+def archived_references(message: ModelRequest | ModelResponse) -> list[str]:
+    """Return the references of the records that it stands for, or that a checkpoint merged with it does."""
+    prompts = (part.content for part in message.parts if isinstance(part, m.UserPromptPart))
+    items = (item for content in prompts if not isinstance(content, str) for item in content)
+    return [mark for item in items if (mark := _mark(item)) is not None]
+
+
+def _mark(item: object) -> str | None:
+    metadata = item.metadata if isinstance(item, m.TextContent) else None
+    mark = metadata.get(CHECKPOINT_MARK) if isinstance(metadata, dict) else None
     return mark if isinstance(mark, str) else None
 
 
@@ -148,12 +153,14 @@ def _result_reasons(part: ModelRequestPart) -> frozenset[ProtectedReason]:
 
 
 def _content_reasons(part: object) -> frozenset[ProtectedReason]:
-    """An uploaded file is a handle to something the provider holds."""
+    """An uploaded file is a handle to something the provider holds, a marked text is a checkpoint."""
     content = getattr(part, "content", None)
     if isinstance(content, str):
         return NOTHING
     items = content if isinstance(content, (list, tuple)) else (content,)
-    return PROVIDER if any(isinstance(item, m.UploadedFile) for item in items) else NOTHING
+    held = PROVIDER if any(isinstance(item, m.UploadedFile) for item in items) else NOTHING
+    marked = isinstance(part, m.UserPromptPart) and any(_mark(item) is not None for item in items)
+    return held | CHECKPOINT if marked else held
 
 
 def _kind_and_role(*, results: bool, authored: bool, feedback: bool, system: bool) -> tuple[EntryKind, Role]:

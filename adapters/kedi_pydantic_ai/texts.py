@@ -30,11 +30,12 @@ def text_message(text: str, role: TextRole) -> ModelMessage:
 
 
 def checkpoint(text: str, reference: str) -> ModelMessage:
-    """Build the response that stands for an archived record.
+    """Build the request that stands for an archived record.
 
-    It has a model name because the host merges neighbouring responses that have none, and the mark would be lost.
+    The mark is on the content itself, because the host merges neighbouring requests and keeps nothing but their parts.
     """
-    return ModelResponse(parts=[m.TextPart(text)], model_name=CHECKPOINT_MARK, metadata={CHECKPOINT_MARK: reference})
+    marked = m.TextContent(text, metadata={CHECKPOINT_MARK: reference})
+    return ModelRequest(parts=[m.UserPromptPart([marked])])
 
 
 def text_flaw(message: ModelMessage) -> TextFlaw | None:

@@ -4,8 +4,9 @@ The rule: an exchange is an assistant message with tool calls and all their resu
 calls of more than one. It may be archived if it is complete, stands before the recent tail, and none of its entries is
 protected or holds bound reasoning or a user's words. Only the running cycle is looked at: a closed one is a group,
 which a processor may drop or replace as a whole, and a checkpoint in it would protect it for good. The checkpoint
-stands right behind the cycle's opening request and the checkpoints that are there, so no group boundary moves. Nothing
-here stores anything. Source: History specification, Atomic Groups (`history_archive=`).
+stands right behind the cycle's opening request and the checkpoints that are there, on the user's side: no group
+boundary moves, and no two answers stand in a row, which some providers refuse. Nothing here stores anything. Source:
+History specification, Atomic Groups (`history_archive=`).
 """
 
 from __future__ import annotations
@@ -77,10 +78,11 @@ def plan_archive(revision: Revision[Any], settings: HistoryArchiveSettings) -> A
     if not revision.messages or revision.estimated_tokens <= settings.threshold_tokens:
         return None
     exchanges = tuple(find_exchanges(revision, _tail_start(revision.tokens, settings.preserve_recent_tokens)))
-    plan = ArchivePlan(exchanges, _place(revision))
-    if not exchanges or sum(revision.tokens[entry] for entry in plan.entries) < settings.minimum_reduction_tokens:
+    if not exchanges:
         return None
-    return plan
+    plan = ArchivePlan(exchanges, _place(revision))
+    saved = sum(revision.tokens[entry] for entry in plan.entries)
+    return plan if saved >= settings.minimum_reduction_tokens else None
 
 
 def find_exchanges(revision: Revision[Any], end: int) -> Iterator[Exchange]:
@@ -120,11 +122,7 @@ def _tail_start(tokens: Sequence[int], preserved: int) -> int:
 def _place(revision: Revision[Any]) -> int:
     """The entry the checkpoint goes before: behind the opening request, and the checkpoints that are there."""
     span = revision.spans[-1]
-    roles = (entry for entry in range(span.start, span.end) if revision.facts[entry].role in ("assistant", "tool"))
-    place = next(roles, span.end - 1)
-    while place < span.end - 1 and revision.dialect.archived(revision.messages[place]) is not None:
-        place += 1
-    return place
+    return next(entry for entry in range(span.start, span.end) if revision.facts[entry].role != "user")
 
 
 def checkpoint_text(revision: Revision[Any], plan: ArchivePlan, reference: str) -> str:

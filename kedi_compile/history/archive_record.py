@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Sequence
+from itertools import chain
 from typing import Final, TypeVar, assert_never
 
 from kedi_compile.dialect import Dialect
@@ -67,7 +68,7 @@ def read_record(record: bytes) -> tuple[bytes, ...]:
 
 def own_references(dialect: Dialect[MessageT], messages: Iterable[MessageT]) -> frozenset[str]:
     """Return the references that the checkpoints of a history name."""
-    return frozenset(found for found in map(dialect.archived, messages) if found is not None)
+    return frozenset(chain.from_iterable(map(dialect.archived, messages)))
 
 
 def read_archive(

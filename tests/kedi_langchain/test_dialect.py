@@ -291,9 +291,9 @@ def test_a_block_whose_type_is_no_str_is_no_reasoning() -> None:
 
 def test_a_checkpoint_is_protected_by_its_mark() -> None:
     """A text that says the same is none, and no callback may add one."""
-    checkpoint, text = DIALECT.checkpoint("Archived.", "ref"), AIMessage("Archived.")
+    checkpoint, text = DIALECT.checkpoint("Archived.", "ref"), HumanMessage("Archived.")
 
-    assert (DIALECT.archived(checkpoint), DIALECT.archived(text)) == ("ref", None)
+    assert (DIALECT.archived(checkpoint), DIALECT.archived(text)) == (["ref"], [])
     assert DIALECT.describe(checkpoint).reasons == {ProtectedReason.CHECKPOINT}
     assert DIALECT.text_flaw(checkpoint) == TextFlaw(
         "fabricated_record", "sets response_metadata; build it with `ctx.text_message`"

@@ -90,7 +90,7 @@ def reads(reference: str, page: int = 1, call_id: str = "r1") -> AIMessage:
     return AIMessage("", tool_calls=[call])
 
 
-ARCHIVED = ["< now", "> archived 2: look 2 ok", "> call c3", "< result c3"]
+ARCHIVED = ["< now", "< archived 2: look 2 ok", "> call c3", "< result c3"]
 
 
 def test_later_requests_see_the_checkpoint() -> None:
@@ -199,7 +199,7 @@ def test_two_archives_of_a_run_stand_side_by_side() -> None:
     finished = archiving(answering(*looking(5), "done")).invoke(says("now"))
 
     assert short(lines(finished["messages"])) == [
-        *("< now", "> archived 2: look 2 ok", "> archived 2: look 2 ok", "> call c5", "< result c5", "> done")
+        *("< now", "< archived 2: look 2 ok", "< archived 2: look 2 ok", "> call c5", "< result c5", "> done")
     ]
 
 
@@ -216,7 +216,7 @@ def test_a_failing_tool_is_counted_apart() -> None:
 
     archiving(transport).invoke({"messages": history})
 
-    assert short(transport.sent[0])[1] == "> archived 1: look 1 ok, 1 failed"
+    assert short(transport.sent[0])[1] == "< archived 1: look 1 ok, 1 failed"
 
 
 @pytest.mark.parametrize("checkpointer", CHECKPOINTERS)
@@ -288,7 +288,7 @@ def test_an_artifact_that_cannot_be_written_keeps_its_exchange() -> None:
         archiving(transport).invoke({"messages": history})
 
     assert short(transport.sent[0]) == [
-        *("< now", "> archived 1: look 1 ok", "> call c1", "< result c1", "> call c3", "< result c3"),
+        *("< now", "< archived 1: look 1 ok", "> call c1", "< result c1", "> call c3", "< result c3"),
     ]
 
 
@@ -307,7 +307,7 @@ def test_signed_reasoning_stays() -> None:
     archiving(transport).invoke({"messages": history})
 
     assert short(transport.sent[0]) == [
-        *("< now", "> archived 1: look 1 ok", "> call s1", "< result s1", "> call c2", "< result c2"),
+        *("< now", "< archived 1: look 1 ok", "> call s1", "< result s1", "> call c2", "< result c2"),
     ]
 
 

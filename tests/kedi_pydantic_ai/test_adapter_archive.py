@@ -31,8 +31,8 @@ from kedi_pydantic_ai import PydanticDialect
 DIALECT = PydanticDialect()
 SEEN = "I saw a long street with many houses. " * 20
 CHECKPOINT = re.compile(
-    r"Archived (\d+) completed tool exchanges? \((\d+) messages\) of this task, unchanged\. Outcomes: (.*)\. "
-    r"To read them back: read_archive\(reference='([\w-]+)', page=1\)\."
+    r"Archived (\d+) completed tool exchanges? \(\d+ messages\) of this task, unchanged\. Outcomes: (.*)\. "
+    r"To read them back: read_archive\(reference='[\w-]+', page=1\)\."
 )
 
 
@@ -69,12 +69,21 @@ def looking(count: int) -> list[ModelResponse]:
 
 def short(messages: Sequence[ModelMessage]) -> list[str]:
     """Write messages as lines, a checkpoint as its numbers."""
-    return [CHECKPOINT.sub(r"archived \1: \3", line) for line in lines(messages)]
+    told = [CHECKPOINT.sub(r"archived \1: \2", text) for message in messages for text in checkpoint_texts(message)]
+    return [
+        line.replace("UserPromptPart", told.pop(0)) if "UserPromptPart" in line else line for line in lines(messages)
+    ]
+
+
+def checkpoint_texts(message: ModelMessage) -> list[str]:
+    """Return the texts of its checkpoints."""
+    prompts = [part.content for part in message.parts if isinstance(part, m.UserPromptPart)]
+    return [item.content for content in prompts if isinstance(content, list) for item in content]
 
 
 def references(messages: Sequence[ModelMessage]) -> list[str]:
     """Return the references that the checkpoints name, in order."""
-    return [found for found in map(DIALECT.archived, messages) if found is not None]
+    return [reference for message in messages for reference in DIALECT.archived(message)]
 
 
 @pytest.mark.parametrize("entry", ENTRY_POINTS)
@@ -87,14 +96,16 @@ def test_later_requests_see_the_checkpoint(entry: str) -> None:
 
     assert [short(request) for request in script.requests[2:5]] == [
         ["< question 1", "> answer 1", "< now", "> call c1", "< result c1", "> call c2", "< result c2"],
-        ["< question 1", "> answer 1", "< now", "> archived 2: look 2 ok", "> call c3", "< result c3"],
+        ["< question 1", "> answer 1", "< now | archived 2: look 2 ok", "> call c3", "< result c3"],
         [
-            *("< question 1", "> answer 1", "< now", "> archived 2: look 2 ok"),
+            *("< question 1", "> answer 1", "< now | archived 2: look 2 ok"),
             *("> call c3", "< result c3", "> call c4", "< result c4"),
         ],
     ]
-    assert short(finished.all_messages) == [*short(script.requests[4]), "> done"]
-    assert short(finished.new_messages)[0] == "< now"
+    assert short(finished.new_messages) == [
+        *("< now", "< archived 2: look 2 ok", "> call c3", "< result c3", "> call c4", "< result c4", "> done"),
+    ]
+    assert finished.all_messages[2:] == finished.new_messages
 
 
 def test_a_record_holds_the_very_messages() -> None:
@@ -118,7 +129,7 @@ def test_failures_are_counted_apart() -> None:
 
     finished = run_through("run", agent_of(script, adapter(history_archive=archive())), "now")
 
-    assert short(finished.all_messages)[1] == "> archived 3: look 2 ok, 1 failed"
+    assert short(finished.all_messages)[1] == "< archived 3: look 2 ok, 1 failed"
 
 
 def test_a_run_archives_as_often_as_it_must() -> None:
@@ -134,8 +145,8 @@ def test_a_run_archives_as_often_as_it_must() -> None:
 
     assert short(finished.all_messages) == [
         "< now",
-        "> archived 2: look 2 ok",
-        "> archived 2: look 2 ok",
+        "< archived 2: look 2 ok",
+        "< archived 2: look 2 ok",
         "> call c5",
         "< result c5",
         "> done",
@@ -235,7 +246,7 @@ def test_signed_reasoning_stays() -> None:
 
     assert short(finished.all_messages)[:4] == [
         "< now",
-        "> archived 2: look 2 ok",
+        "< archived 2: look 2 ok",
         "> thought deep | call s1",
         "< result s1",
     ]
@@ -250,12 +261,14 @@ def test_a_processor_cannot_remove_the_checkpoint() -> None:
 
     second = run_through("run", agent, "and then?", message_history=first.all_messages)
 
-    assert short(first.all_messages)[:2] == ["< now", "> archived 2: look 2 ok"]
-    assert short(second.all_messages) == [*short(first.all_messages), "< and then?", "> again"]
+    assert short(first.all_messages)[:2] == ["< now", "< archived 2: look 2 ok"]
+    assert short(second.all_messages) == [
+        *("< now | archived 2: look 2 ok", "> call c3", "< result c3", "> done", "< and then?", "> again"),
+    ]
 
 
 def test_checkpoints_survive_the_hosts_cleaning_of_a_history() -> None:
-    """Two of them side by side are not merged when the next run begins, nor lost when they are written as JSON."""
+    """It merges them with the question when the next run begins; they are not lost, nor by being written as JSON."""
     script = Script(*looking(5), "done", "again")
     agent = agent_of(script, adapter(history_archive=archive()))
     first = run_through("run", agent, "now")
@@ -319,8 +332,7 @@ def test_a_conversation_keeps_its_checkpoints() -> None:
         asyncio.run(two_turns())
 
     assert short(script.requests[4]) == [
-        *("< now", "> archived 2: look 2 ok", "> call c3", "< result c3", "> done"),
-        "< and then?",
+        *("< now | archived 2: look 2 ok", "> call c3", "< result c3", "> done", "< and then?"),
     ]
 
 
@@ -354,5 +366,5 @@ def test_a_result_beside_a_users_words_stays() -> None:
     run_through("run", agent_of(script, adapter(history_archive=archive(300))), None, message_history=history)
 
     assert short(script.requests[0]) == [
-        *("< now", "> archived 1: look 1 ok", "> call c1", "< result c1 | Mind the gap.", "> call c3", "< result c3"),
+        *("< now | archived 1: look 1 ok", "> call c1", "< result c1 | Mind the gap.", "> call c3", "< result c3"),
     ]

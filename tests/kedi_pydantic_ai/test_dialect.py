@@ -180,12 +180,12 @@ def test_every_message_costs_something() -> None:
 
 def test_a_checkpoint_is_protected_by_its_mark() -> None:
     """A text that says the same is none, and no callback may add one."""
-    checkpoint, text = DIALECT.checkpoint("Archived.", "ref"), says("Archived.")
+    checkpoint, text = DIALECT.checkpoint("Archived.", "ref"), asks([m.TextContent("Archived.", metadata={"ref": 1})])
 
-    assert (DIALECT.archived(checkpoint), DIALECT.archived(text)) == ("ref", None)
+    assert (DIALECT.archived(checkpoint), DIALECT.archived(text)) == (["ref"], [])
     assert DIALECT.describe(checkpoint).reasons == {ProtectedReason.CHECKPOINT}
     assert DIALECT.text_flaw(checkpoint) == TextFlaw(
-        "fabricated_record", "sets model_name, metadata; build it with `ctx.text_message`"
+        "fabricated_record", "holds content that is no str; a new message may hold text only"
     )
 
 

@@ -199,10 +199,10 @@ class ToyDialect:
         return bare if bare.text or bare.calls else None
 
     def checkpoint(self, text: str, reference: str) -> Message:
-        return Message("assistant", text, archive=reference)
+        return Message("user", text, archive=reference)
 
-    def archived(self, message: Message) -> str | None:
-        return message.archive or None
+    def archived(self, message: Message) -> list[str]:
+        return [message.archive] if message.archive else []
 
     def failed_calls(self, message: Message) -> list[str]:
         return [result.call_id for result in message.results if result.failed]

@@ -92,7 +92,7 @@ def test_old_exchanges_are_stored_and_replaced_by_one_checkpoint() -> None:
     assert [DIALECT.dump(DIALECT.load(data)) for data in read_record(record)] == list(read_record(record))
     assert outcome.entries == (0, 1, 2, None, 7, 8)
     assert all(outcome.messages[place] is messages[entry] for place, entry in enumerate(outcome.entries) if entry)
-    assert outcome.messages[3] == says(
+    assert outcome.messages[3] == user(
         "Archived 2 completed tool exchanges (4 messages) of this task, unchanged. Outcomes: lookup 2 ok. "
         f"To read them back: read_archive(reference={reference!r}, page=1).",
         archive=reference,
@@ -167,7 +167,7 @@ def test_a_condition_that_says_no_leaves_the_archive() -> None:
     "edit",
     [
         lambda ctx: [*ctx.messages[:3], *ctx.messages[4:]],
-        lambda ctx: [*ctx.messages[:3], ctx.text_message(ctx.messages[3].text, "assistant"), *ctx.messages[4:]],
+        lambda ctx: [*ctx.messages[:3], ctx.text_message(ctx.messages[3].text), *ctx.messages[4:]],
         lambda ctx: [*ctx.messages[:2], DIALECT.checkpoint("Archived.", "mine"), *ctx.messages[2:]],
     ],
     ids=["removed", "replaced", "fabricated"],
