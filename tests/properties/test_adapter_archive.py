@@ -92,3 +92,16 @@ def test_archiving_twice_archives_nothing_more(scene: Scene) -> None:
 def _kept(outcome: Staged[Any]) -> list[tuple[Any, int]]:
     pairs = zip(outcome.messages, outcome.entries, strict=True)
     return [(message, entry) for message, entry in pairs if entry is not None]
+
+
+@EVERY_API
+@share(10)
+@given(data=st.data())
+def test_every_drawn_message_comes_back_from_its_record(api: Api, data: st.DataObject) -> None:
+    """The same bytes when it is written again, and the same content but for a file, which the host completes."""
+    for message in data.draw(scenes(api.provider_name)).messages:
+        written = DIALECT.dump(message)
+        back = DIALECT.load(written)
+
+        assert DIALECT.dump(back) == written
+        assert DIALECT.digest(back) == DIALECT.digest(message) or b'"kind":"binary"' in written

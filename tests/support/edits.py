@@ -22,7 +22,7 @@ from wire.refusal import Refusal
 
 _SAME_WHATEVER_THE_HISTORY = ("tools", "toolConfig", "thinking")
 _references = count(1)
-_SURROUNDINGS = Surroundings(lambda: f"ref-{next(_references)}", lambda: 0.0)
+SURROUNDINGS = Surroundings(lambda: f"ref-{next(_references)}", lambda: 0.0)
 INFO = RequestInfo(model_id="provider:model", request_index=1, run_id="run")
 
 
@@ -33,7 +33,7 @@ def share(parts: int) -> settings:
 
 def session(processor: HistoryProcessorCallback[ModelMessage] | None = None, **policy: Any) -> RunSession[ModelMessage]:
     """Return the session of a run with this processor."""
-    return RunSession(HistoryPolicy(processor, **policy), PydanticDialect(), owner=object(), surroundings=_SURROUNDINGS)
+    return RunSession(HistoryPolicy(processor, **policy), PydanticDialect(), owner=object(), surroundings=SURROUNDINGS)
 
 
 def outcome_of(scene: Scene, plan: Plan, **policy: Any) -> Outcome[ModelMessage]:
