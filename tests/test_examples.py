@@ -60,6 +60,7 @@ def test_the_examples_are_these() -> None:
     names = [example.name for example in EXAMPLES]
 
     assert names == [
+        "archive.py",
         "conditional.py",
         "first.py",
         "inspect_origins.py",
