@@ -14,7 +14,7 @@ from kedi_compile.stores.held import HeldRecords
 from kedi_compile.stores.protocol import ArchiveStore, Gone
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class HistoryArchiveSettings:
     """Archive old completed tool exchanges of a long loop, so that the history stays short and nothing is lost.
 
