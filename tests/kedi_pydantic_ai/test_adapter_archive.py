@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,7 +26,9 @@ from kedi_compile import (
 )
 from kedi_compile.history.archive_record import read_record
 from kedi_compile.stores.held import HeldRecords
-from kedi_compile.stores.protocol import Gone
+from kedi_compile.stores.memory import MemoryConversationStore
+from kedi_compile.stores.protocol import ArchiveStore, Gone
+from kedi_compile.stores.sql import SQLConversationStore
 from kedi_pydantic_ai import PydanticDialect
 
 DIALECT = PydanticDialect()
@@ -300,6 +303,25 @@ def test_a_released_record_is_said_to_be_released() -> None:
     (answer,) = [part for message in second.new_messages for part in message.parts if part.part_kind == "tool-return"]
     assert answer.content == f"Archive {reference!r} was released; its text is gone for good. Go on without it."
     assert references(second.all_messages) == [reference]
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+def test_a_store_outlives_the_agent(kind: str, tmp_path: Path) -> None:
+    """An agent that is made anew over the same store reads what the first one archived."""
+
+    def store() -> ArchiveStore:
+        return kept if kind == "memory" else SQLConversationStore(f"sqlite:///{tmp_path / 'archive.db'}")
+
+    kept = MemoryConversationStore()
+    first_agent = agent_of(Script(*looking(3), "done"), adapter(history_archive=archive(store=store())))
+    first = run_through("run", first_agent, "now")
+    (reference,) = references(first.all_messages)
+    second_agent = agent_of(Script(_reads(reference), "done"), adapter(history_archive=archive(store=store())))
+
+    second = run_through("run", second_agent, "go", message_history=first.all_messages)
+
+    (answer,) = [part for message in second.new_messages for part in message.parts if part.part_kind == "tool-return"]
+    assert str(answer.content).startswith(f"Archive {reference!r}, page 1 of 1, one message a line:\n{{")
 
 
 def test_another_conversations_archive_cannot_be_read() -> None:
