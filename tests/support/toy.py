@@ -42,6 +42,10 @@ class Call:
     name: str = "lookup"
 
 
+FAILED: dict[str, Any] = {"failed": True}
+"""What a tool that failed returns."""
+
+
 @dataclass
 class Result:
     """A tool result; `content` may be any object a tool returns."""
@@ -49,7 +53,6 @@ class Result:
     call_id: str
     content: Any = "found"
     name: str = "lookup"
-    failed: bool = False
 
 
 @dataclass(repr=False)
@@ -66,7 +69,6 @@ class Message:
     feedback: str = ""
     provider: dict[str, Any] = field(default_factory=dict)
     checkpoint: bool = False
-    archive: str = ""
     framework: str = ""
     interrupted: bool = False
     message_id: str | None = None
@@ -97,7 +99,6 @@ _REASONS: dict[str, ProtectedReason] = {
     "signature": ProtectedReason.SIGNED_REASONING,
     "provider": ProtectedReason.PROVIDER_RECORD,
     "checkpoint": ProtectedReason.CHECKPOINT,
-    "archive": ProtectedReason.CHECKPOINT,
     "framework": ProtectedReason.FRAMEWORK_STATE,
     "interrupted": ProtectedReason.UNFINISHED,
 }
@@ -199,13 +200,13 @@ class ToyDialect:
         return bare if bare.text or bare.calls else None
 
     def checkpoint(self, text: str, reference: str) -> Message:
-        return Message("user", text, archive=reference)
+        return Message("user", text, checkpoint=True, message_id=reference)
 
     def archived(self, message: Message) -> list[str]:
-        return [message.archive] if message.archive else []
+        return [message.message_id] if message.checkpoint and message.message_id else []
 
     def failed_calls(self, message: Message) -> list[str]:
-        return [result.call_id for result in message.results if result.failed]
+        return [result.call_id for result in message.results if result.content == FAILED]
 
 
 def _bookkeeping(cls: type) -> frozenset[str]:

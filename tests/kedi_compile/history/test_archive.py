@@ -7,7 +7,7 @@ import pytest
 
 from kedi_compile import HistoryArchiveSettings
 from kedi_compile.history.archive import ArchivePlan, checkpoint_text, find_exchanges, plan_archive, propose_archive
-from toy import Message, Result, ToyDialect, answers, calls, feedback, loop, revision, says, system, talk, user
+from toy import FAILED, Message, Result, ToyDialect, answers, calls, feedback, loop, revision, says, system, talk, user
 
 BIG = "x" * 100
 GO = user("Go.")
@@ -145,7 +145,7 @@ def test_a_checkpoint_counts_the_outcomes_by_tool() -> None:
     history = [
         GO,
         calls("a", "b"),
-        Message("tool", results=[Result("a"), Result("b", failed=True)]),
+        Message("tool", results=[Result("a"), Result("b", FAILED)]),
         *exchange("c"),
         *exchange("d"),
     ]

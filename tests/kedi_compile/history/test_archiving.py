@@ -95,7 +95,8 @@ def test_old_exchanges_are_stored_and_replaced_by_one_checkpoint() -> None:
     assert outcome.messages[3] == user(
         "Archived 2 completed tool exchanges (4 messages) of this task, unchanged. Outcomes: lookup 2 ok. "
         f"To read them back: read_archive(reference={reference!r}, page=1).",
-        archive=reference,
+        checkpoint=True,
+        message_id=reference,
     )
 
 
