@@ -28,6 +28,7 @@ from kedi_compile.errors import (
     UnknownRecordError,
     Violation,
 )
+from kedi_compile.history.archive_settings import HistoryArchiveSettings
 from kedi_compile.history.context import (
     HistoryProcessorCallback,
     HistoryProcessorCondition,
@@ -49,6 +50,7 @@ __all__ = [
     "ConversationError",
     "ConversationState",
     "EntryKind",
+    "HistoryArchiveSettings",
     "HistoryConfigurationError",
     "HistoryEntry",
     "HistoryGroup",

@@ -61,6 +61,9 @@ class HistoryOrigin:
 GUIDANCE_MARK = "kedi_compile.guidance"
 """The key in a native message's own metadata, which no model reads, that says a compiled turn's policy is in it."""
 
+CHECKPOINT_MARK = "kedi_compile.archive"
+"""The key in a native message's own metadata, which no model reads, that holds the reference of an archived record."""
+
 
 class MessageFacts(NamedTuple):
     """What a dialect reads off one native message."""
@@ -211,6 +214,18 @@ class Dialect(Protocol[MessageT]):
 
     def without_reasoning(self, message: MessageT) -> MessageT | None:
         """Return a copy without its reasoning, or None if nothing would be left to send."""
+        ...
+
+    def checkpoint(self, text: str, reference: str) -> MessageT:
+        """Build the text message of the user's side that stands for an archived record, marked with `reference`."""
+        ...
+
+    def archived(self, message: MessageT) -> Sequence[str]:
+        """Return the references of the records it stands for: of checkpoints, and of what a host merged with them."""
+        ...
+
+    def failed_calls(self, message: MessageT) -> Sequence[str]:
+        """Return the ids of the tool calls that it answers with a failure, once for each answer."""
         ...
 
 

@@ -21,10 +21,11 @@ from kedi_compile.errors import (
     Violation,
     entries_text,
 )
+from kedi_compile.history.archiving import Archiving, Surroundings
 from kedi_compile.history.carried import Carried
 from kedi_compile.history.context import RequestInfo
 from kedi_compile.history.continuation import Continuation
-from kedi_compile.history.drive import drive, drive_sync
+from kedi_compile.history.drive import drive, drive_sync, run_aside
 from kedi_compile.history.flow import Flow, Outcome, Skipped, Staged, Unchanged, process
 from kedi_compile.history.lifecycle import Lifecycle, RequestState
 from kedi_compile.history.origins import OriginLedger
@@ -39,7 +40,7 @@ class RunSession(Generic[MessageT]):
     """History processing for the requests of one run; not shared between runs.
 
     `owner` is the configured adapter: its own callbacks may not call back into it. `origins` may be shared by all
-    runs of the adapter.
+    runs of the adapter. `surroundings` must be given where the policy archives.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class RunSession(Generic[MessageT]):
         owner: object,
         origins: OriginLedger | None = None,
         carried: Carried | None = None,
+        surroundings: Surroundings | None = None,
     ) -> None:
         carried = carried or Carried()
         self._policy = policy
@@ -64,11 +66,12 @@ class RunSession(Generic[MessageT]):
         self._before_edit: Continuation | None = None
         self._usage: UsageMeter[MessageT] = UsageMeter(carried.usage, is_asked=carried.asks_usage)
         self._may_warn = carried.may_warn
+        self._archiving = None if policy.archive is None else Archiving(policy.archive, surroundings)
 
     @property
     def is_active(self) -> bool:
-        """Whether there is a processor to run."""
-        return self._policy.processor is not None
+        """Whether there is a processor to run, or an archive."""
+        return self._policy.is_active
 
     @property
     def state(self) -> RequestState:
@@ -128,20 +131,26 @@ class RunSession(Generic[MessageT]):
             usage=self._usage,
             lifecycle=self._lifecycle,
             reread=reread or (lambda: messages),
+            archiving=self._archiving,
         )
 
     def _next_request(self) -> None:
         """Return to IDLE; a request the host gave up gets a fresh start, an answered one steps on."""
         self._before_edit = None
+        if self._archiving is not None:
+            self._archiving.begin()
         if self.state is RequestState.ANSWERED:
             self._lifecycle.move(RequestState.IDLE)
         else:
             self._lifecycle = Lifecycle()
 
     def _settle(self, outcome: Outcome[MessageT]) -> Outcome[MessageT]:
+        if self._archiving is not None:
+            self._archiving.warn()
         if isinstance(outcome, Staged):
             self._before_edit = self._continuation
-            self._continuation = self._continuation.rewritten()
+            for _ in range(outcome.rewrites):
+                self._continuation = self._continuation.rewritten()
             self._may_warn = False  # something was freed in this run
         elif isinstance(outcome, Unchanged):
             self._warn_if_protected(outcome)
@@ -188,8 +197,15 @@ class RunSession(Generic[MessageT]):
                 self._origins.record(carrier, origins)
         self._usage.bind(tokens, lambda: self.revision([*sent, *answer]))
 
+    @property
+    def stored_records(self) -> tuple[str, ...]:
+        """The references of the records that this request has archived and `undo` would release."""
+        return () if self._archiving is None else tuple(self._archiving.stored)
+
     def undo(self) -> None:
-        """Give up the current request: a staged generation does not count, and the request is FAILED."""
+        """Give up the current request: a staged generation and a stored record do not count, and it is FAILED."""
+        if self._archiving is not None and self._archiving.stored:
+            run_aside(self._archiving.give_up())
         if self._before_edit is not None:
             self._continuation = self._before_edit
             self._before_edit = None

@@ -63,6 +63,7 @@ def test_the_examples_are_these() -> None:
     names = [example.name for example in EXAMPLES]
 
     assert names == [
+        "archive.py",
         "conditional.py",
         "conversation_first.py",
         "conversation_handover.py",

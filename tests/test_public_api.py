@@ -20,6 +20,7 @@ CORE = [
     "ConversationError",
     "ConversationState",
     "EntryKind",
+    "HistoryArchiveSettings",
     "HistoryConfigurationError",
     "HistoryEntry",
     "HistoryGroup",

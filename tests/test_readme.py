@@ -141,7 +141,7 @@ def test_the_extras_and_targets_exist() -> None:
     extras = {extra for _, names in found for extra in names.split(",")}
     targets = set(re.findall(r"^make (\w+)", TEXT, re.MULTILINE))
 
-    assert extras == {"pydantic-ai", "langchain", "lionagi", "all", "bench", "dev"}
+    assert extras == {"pydantic-ai", "langchain", "lionagi", "stores", "all", "bench", "dev"}
     assert extras <= PROJECT["optional-dependencies"].keys()
     assert targets == {"demo", "test"}
     assert [target for target in targets if f"\n{target}:" not in makefile] == []

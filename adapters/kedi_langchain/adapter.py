@@ -7,6 +7,8 @@ is composed of them are in `wrapped.py` and `runnable.py`, agents in `middleware
 
 from __future__ import annotations
 
+import secrets
+import time
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, TypeVar, cast
@@ -17,6 +19,7 @@ from langchain_core.runnables import Runnable
 from langchain_core.runnables.config import var_child_runnable_config
 
 from kedi_compile import (
+    HistoryArchiveSettings,
     HistoryConfigurationError,
     HistoryProcessingWarning,
     HistoryProcessorCallback,
@@ -24,6 +27,7 @@ from kedi_compile import (
 )
 from kedi_compile.conversation.scope import Scope
 from kedi_compile.conversation.turns import Turn, begin
+from kedi_compile.history.archiving import Surroundings
 from kedi_compile.history.carried import Carried
 from kedi_compile.history.policy import HistoryPolicy, check_callable, warn_about_prefix
 from kedi_compile.history.prompt import UserPromptSubmit
@@ -44,6 +48,8 @@ from kedi_langchain.wrapped import EditingModel, editing_class
 
 RunnableT = TypeVar("RunnableT", bound=Runnable[Any, Any])
 
+_SURROUNDINGS = Surroundings(lambda: secrets.token_urlsafe(12), time.time)
+
 
 class LangChainAdapter:
     """Edit message history before every model request, in whole groups, proved before transport.
@@ -57,6 +63,9 @@ class LangChainAdapter:
             worker thread on async paths, inline on sync ones) or async. None leaves requests alone.
         history_processor_condition: Called with a `HistoryProcessorState` before each request, returns exactly True
             or False; sync or async.
+        history_archive: When old tool exchanges of a long loop are stored and replaced by a checkpoint, before the
+            condition and the processor; only with `middleware`, whose agent reads them back with the tool
+            `read_archive`. None archives nothing.
         user_prompt_submit: Called with the content of the user's newest message before anything else, returns the
             content to use; sync (runs in a worker thread on async paths, inline on sync ones) or async.
         token_counter: Counts the tokens of one message, in place of the built-in estimate.
@@ -79,13 +88,19 @@ class LangChainAdapter:
         history_processor: HistoryProcessorCallback[BaseMessage] | None = None,
         history_processor_condition: HistoryProcessorCondition | None = None,
         *,
+        history_archive: HistoryArchiveSettings | None = None,
         user_prompt_submit: UserPromptSubmit[Prompt] | None = None,
         token_counter: Callable[[BaseMessage], int] | None = None,
         reasoning_protection: ReasoningProtection = "always",
         bound_reasoning: BoundReasoning | None = None,
     ) -> None:
         self._policy: HistoryPolicy[BaseMessage] = HistoryPolicy(
-            history_processor, history_processor_condition, token_counter, reasoning_protection, bound_reasoning
+            history_processor,
+            history_processor_condition,
+            token_counter,
+            reasoning_protection,
+            bound_reasoning,
+            history_archive,
         )
         check_callable("user_prompt_submit", user_prompt_submit)
         self.hook = PromptHook(user_prompt_submit, self)
@@ -97,8 +112,8 @@ class LangChainAdapter:
 
     @property
     def is_active(self) -> bool:
-        """Whether this adapter has a processor to run."""
-        return self._policy.processor is not None
+        """Whether this adapter has a processor to run, or an archive."""
+        return self._policy.is_active
 
     def wrap(self, runnable: RunnableT) -> RunnableT:
         """Return `runnable` with every chat model in it editing its history; the given one is left alone.
@@ -106,8 +121,15 @@ class LangChainAdapter:
         A wrapped chat model keeps its type, so tools, structured output and provider checks work as before.
 
         Raises:
-            HistoryConfigurationError: there is no chat model in sight, or one is wrapped already.
+            HistoryConfigurationError: there is no chat model in sight, one is wrapped already, or there is a
+                `history_archive`, which no model reads alone.
         """
+        if self._policy.archive is not None:
+            msg = (
+                "`history_archive` needs an agent that runs the tool `read_archive`; a wrapped model runs no tools. "
+                "Use `.middleware()` with `create_agent`, or an adapter without it"
+            )
+            raise HistoryConfigurationError(msg)
         return cast("RunnableT", rebuild(runnable, self._wrap_model))
 
     def middleware(self) -> HistoryMiddleware:
@@ -189,7 +211,9 @@ class LangChainAdapter:
         return wrapped
 
     def _new_session(self, policy: HistoryPolicy[BaseMessage], carried: Carried) -> RunSession[BaseMessage]:
-        return RunSession(policy, DIALECT, owner=self, origins=self._origins, carried=carried)
+        return RunSession(
+            policy, DIALECT, owner=self, origins=self._origins, carried=carried, surroundings=_SURROUNDINGS
+        )
 
 
 def _is_in_graph() -> bool:

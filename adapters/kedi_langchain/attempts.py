@@ -77,6 +77,11 @@ class ModelSteps:
         earlier = self._steps.get(step) if step is not None else None
         return earlier if earlier is not None and _are_same(earlier.shown, shown) else None
 
+    def forget(self) -> None:
+        """Forget what this step's attempts share: what it refers to is gone."""
+        if (step := _callbacks()) is not None:
+            self._steps.pop(step, None)
+
 
 def _are_same(some: tuple[BaseMessage, ...], others: tuple[BaseMessage, ...]) -> bool:
     """By content, never by `==`: an artifact need not have a plain one."""

@@ -15,7 +15,14 @@ from kedi_compile.canonical import digest, digests
 from kedi_compile.dialect import MessageFacts, TextFlaw, TextRole
 from kedi_langchain import records, texts
 from kedi_langchain.blocks import REASONING, has_type, inner_block
-from kedi_langchain.facts import all_fields, is_history, message_facts, message_origins
+from kedi_langchain.facts import (
+    all_fields,
+    archived_references,
+    failed_calls,
+    is_history,
+    message_facts,
+    message_origins,
+)
 from kedi_langchain.tokens import estimate
 
 _BOOKKEEPING: Final = frozenset(
@@ -111,6 +118,18 @@ class LangChainDialect:
         return message.model_copy(
             update={"content": content, "additional_kwargs": kwargs, **({"id": None} if item else {})}
         )
+
+    def checkpoint(self, text: str, reference: str) -> BaseMessage:
+        """Build the message of the user's side that stands for an archived record."""
+        return texts.checkpoint(text, reference)
+
+    def archived(self, message: BaseMessage) -> list[str]:
+        """Return the references of the records that it stands for."""
+        return archived_references(message)
+
+    def failed_calls(self, message: BaseMessage) -> list[str]:
+        """Return the id of the call that it answers with an error, if it does."""
+        return failed_calls(message)
 
 
 DIALECT: Final = LangChainDialect()

@@ -141,4 +141,5 @@ def _calls(messages: Iterable[BaseMessage]) -> set[str | None]:
 
 def _as_plain(message: BaseMessage) -> dict[str, Any]:
     role = "user" if message.type == "human" else "assistant"
-    return {"role": role, "content": message.content, "id": message.id or str(uuid4())}
+    plain = {"role": role, "content": message.content, "id": message.id or str(uuid4())}
+    return {**plain, "response_metadata": message.response_metadata} if message.response_metadata else plain

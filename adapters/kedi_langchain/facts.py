@@ -21,8 +21,9 @@ from langchain_core.messages import (
 )
 
 from kedi_compile import EntryKind, HistoryOrigin, ProtectedReason
-from kedi_compile.dialect import GUIDANCE_MARK, MessageFacts, Role
+from kedi_compile.dialect import CHECKPOINT_MARK, GUIDANCE_MARK, MessageFacts, Role
 from kedi_langchain.blocks import (
+    CHECKPOINT,
     EXTRA_FIELDS,
     METADATA_FIELDS,
     NOTHING,
@@ -140,6 +141,17 @@ def message_origins(message: BaseMessage, run_id: str | None, location: str | No
             return ()
 
 
+def failed_calls(message: BaseMessage) -> list[str]:
+    """Return the id of the call that it answers with an error, if it does."""
+    return [message.tool_call_id] if isinstance(message, ToolMessage) and message.status == "error" else []
+
+
+def archived_references(message: BaseMessage) -> list[str]:
+    """Return the reference of the record that a checkpoint stands for."""
+    mark = message.response_metadata.get(CHECKPOINT_MARK)
+    return [mark] if isinstance(mark, str) else []
+
+
 def _calls(message: BaseMessage, blocks: list[Mapping[str, Any]]) -> list[str]:
     if not isinstance(message, AIMessage):
         return []
@@ -167,6 +179,8 @@ def _own_reasons(message: BaseMessage, role: Role) -> Reasons:
         return _SYSTEM
     if GUIDANCE_MARK in message.response_metadata:
         return _GUIDANCE
+    if CHECKPOINT_MARK in message.response_metadata:
+        return CHECKPOINT
     if role == "tool":
         return PROVIDER if message.additional_kwargs.get("type") == "computer_call_output" else NOTHING
     if type(message) in _ROLES or not isinstance(message, ChatMessage):

@@ -7,7 +7,8 @@ positions may change under way (`durable.py`). Measured on langchain 1.5, langgr
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -27,6 +28,7 @@ from kedi_langchain.durable import replacement
 from kedi_langchain.editing import EditedRequest, request_info
 from kedi_langchain.lanes import key_of
 from kedi_langchain.prompt import PromptHook
+from kedi_langchain.reading import archive_tool
 from kedi_langchain.runnable import refuse_wrapped
 from kedi_langchain.state import KEY, HistoryState, remembered, to_remember
 from kedi_langchain.wrapped import edited_outside
@@ -49,6 +51,7 @@ class HistoryMiddleware(AgentMiddleware[AgentState[Any], Any]):
         self._new_session = new_session
         self._hook = hook
         self._steps = ModelSteps()
+        self.tools = [] if policy.archive is None else [archive_tool(policy.archive)]
 
     def before_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Take one's turn, and count the requests of each invocation from one."""
@@ -72,7 +75,7 @@ class HistoryMiddleware(AgentMiddleware[AgentState[Any], Any]):
         if step.prompt is not None:
             step = step.submitted(self._hook.edit(step.prompt))
         step = self._sent(step, step.edited.edit(self._steps.known(step.edited.shown)))
-        with edited_outside():
+        with edited_outside(), self._undoing(step.edited):
             return step.answered(handler(step.to_send()))
 
     async def awrap_model_call(
@@ -85,11 +88,22 @@ class HistoryMiddleware(AgentMiddleware[AgentState[Any], Any]):
         if step.prompt is not None:
             step = step.submitted(await self._hook.aedit(step.prompt))
         step = self._sent(step, await step.edited.aedit(self._steps.known(step.edited.shown)))
-        with edited_outside():
+        with edited_outside(), self._undoing(step.edited):
             return step.answered(await handler(step.to_send()))
 
+    @contextmanager
+    def _undoing(self, edited: EditedRequest) -> Generator[None]:
+        """Release what a failing attempt has archived; the next one cannot take over what refers to it."""
+        try:
+            yield
+        except BaseException:
+            if edited.session.stored_records:
+                self._steps.forget()
+            edited.session.undo()
+            raise
+
     def _first(self, state: AgentState[Any]) -> dict[str, Any] | None:
-        is_active = current_scope().policy(self._policy).processor is not None
+        is_active = current_scope().policy(self._policy).is_active
         if not is_active and not self._hook.is_set and current_run() is None:
             return None
         return {KEY: to_remember(replace(remembered(state)[0], may_warn=True), 0)}
@@ -97,7 +111,7 @@ class HistoryMiddleware(AgentMiddleware[AgentState[Any], Any]):
     def _begin(self, request: Request) -> ModelStep | None:
         """Describe a request that is any of its business."""
         policy, run = current_scope().policy(self._policy), current_run()
-        if not request.messages or (policy.processor is None and run is None and not self._hook.is_set):
+        if not request.messages or (not policy.is_active and run is None and not self._hook.is_set):
             return None
         refuse_wrapped(request.model)
         thread = convert_to_messages(request.messages)
@@ -149,6 +163,7 @@ class ModelStep:
         """Note the answer and return it with what the thread is to keep; without one there is nothing to keep."""
         edited = self.edited
         if not response.result:
+            edited.session.undo()
             return response
         edited.answered(response.result[0])
         prompt = [] if self.prompt is None else [self.prompt]

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
-from kedi_compile.dialect import TextFlaw, TextRole, fabricated, flaw_of_texts
+from kedi_compile.dialect import CHECKPOINT_MARK, TextFlaw, TextRole, fabricated, flaw_of_texts
 from kedi_langchain.facts import all_fields
 
 _BARE_FIELDS: Final = frozenset({"content", "example"})
@@ -20,6 +20,11 @@ _TYPES: Final[dict[type, str]] = {HumanMessage: "human", AIMessage: "ai"}
 def text_message(text: str, role: TextRole) -> BaseMessage:
     """Build a message that holds only `text`."""
     return HumanMessage(text) if role == "user" else AIMessage(text)
+
+
+def checkpoint(text: str, reference: str) -> BaseMessage:
+    """Build the message of the user's side that stands for an archived record."""
+    return HumanMessage(text, response_metadata={CHECKPOINT_MARK: reference})
 
 
 def text_flaw(message: BaseMessage) -> TextFlaw | None:

@@ -8,6 +8,8 @@ written in `before_model_request`, looked at once more behind the host's repair 
 from __future__ import annotations
 
 import copy
+import secrets
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Generic
@@ -27,8 +29,10 @@ from pydantic_ai.messages import ModelMessage, ModelRequestPart, ModelResponse, 
 from pydantic_ai.models import Model, ModelRequestContext
 from pydantic_ai.run import AgentRunResult
 from pydantic_ai.tools import AgentDepsT, RunContext
+from pydantic_ai.toolsets import AbstractToolset
 
 from kedi_compile import (
+    HistoryArchiveSettings,
     HistoryConfigurationError,
     HistoryProcessorCallback,
     HistoryProcessorCondition,
@@ -36,6 +40,7 @@ from kedi_compile import (
 )
 from kedi_compile.conversation.scope import current_scope
 from kedi_compile.conversation.turns import Turn, begin
+from kedi_compile.history.archiving import Surroundings
 from kedi_compile.history.carried import Carried
 from kedi_compile.history.context import RequestInfo
 from kedi_compile.history.drive import drive
@@ -51,12 +56,14 @@ from kedi_pydantic_ai.continuation import serving_models, without_old_state
 from kedi_pydantic_ai.conversation import ConversationRun
 from kedi_pydantic_ai.dialect import PydanticDialect
 from kedi_pydantic_ai.origins import PartOrigins
+from kedi_pydantic_ai.reading import archive_toolset
 from kedi_pydantic_ai.usage import reported_tokens
 from kedi_pydantic_ai.wire import CheckedModel, completed
 
 Prompt = str | Sequence[UserContent]
 
 _DIALECT = PydanticDialect()
+_SURROUNDINGS = Surroundings(lambda: secrets.token_urlsafe(12), time.time)
 
 
 class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
@@ -71,6 +78,8 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
             worker thread) or async. None leaves requests alone.
         history_processor_condition: Called with a `HistoryProcessorState` before each request, returns exactly True
             or False; sync (runs on the event loop) or async.
+        history_archive: When old tool exchanges of a long loop are stored and replaced by a checkpoint, before the
+            condition and the processor; the model reads them back with the tool `read_archive`. None archives nothing.
         user_prompt_submit: Called with the prompt of each run before anything else, returns the prompt to use; sync
             (runs in a worker thread) or async.
         token_counter: Counts the tokens of one message, in place of the built-in estimate.
@@ -93,14 +102,21 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         history_processor: HistoryProcessorCallback[ModelMessage] | None = None,
         history_processor_condition: HistoryProcessorCondition | None = None,
         *,
+        history_archive: HistoryArchiveSettings | None = None,
         user_prompt_submit: UserPromptSubmit[Prompt] | None = None,
         token_counter: Callable[[ModelMessage], int] | None = None,
         reasoning_protection: ReasoningProtection = "always",
         bound_reasoning: BoundReasoning | None = None,
     ) -> None:
         self._policy: HistoryPolicy[ModelMessage] = HistoryPolicy(
-            history_processor, history_processor_condition, token_counter, reasoning_protection, bound_reasoning
+            history_processor,
+            history_processor_condition,
+            token_counter,
+            reasoning_protection,
+            bound_reasoning,
+            history_archive,
         )
+        self._toolset = None if history_archive is None else archive_toolset(history_archive, _DIALECT)
         self._owner = self  # copied by `for_run`: the runs of one adapter share it, so recursion is seen through copies
         check_callable("user_prompt_submit", user_prompt_submit)
         self._user_prompt_submit = user_prompt_submit
@@ -113,13 +129,17 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
 
     @property
     def is_active(self) -> bool:
-        """Whether this adapter has a processor to run."""
-        return self._policy.processor is not None
+        """Whether this adapter has a processor to run, or an archive."""
+        return self._policy.is_active
 
     @classmethod
     def get_serialization_name(cls) -> str | None:
         """Return None: a configuration with callables cannot be written to a spec."""
         return None
+
+    def get_toolset(self) -> AbstractToolset[AgentDepsT] | None:
+        """Return the tool that reads the archive, if there is one."""
+        return self._toolset
 
     def get_ordering(self) -> CapabilityOrdering:
         """Ask to be last before transport, behind a model fallback."""
@@ -253,7 +273,7 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         self, ctx: RunContext[AgentDepsT], request_context: ModelRequestContext
     ) -> ModelRequestContext:
         """Note that an attempt is about to be sent, to the model that is now known."""
-        if self._policy.processor is None:
+        if not self.is_active:
             return request_context
         self._step.response = None
         if (staged := self._step.staged) is not None:
@@ -290,7 +310,14 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         self._step = _Step()
 
     def _start_session(self, carried: Carried) -> None:
-        self._session = RunSession(self._policy, _DIALECT, owner=self._owner, origins=self._origins, carried=carried)
+        self._session = RunSession(
+            self._policy,
+            _DIALECT,
+            owner=self._owner,
+            origins=self._origins,
+            carried=carried,
+            surroundings=_SURROUNDINGS,
+        )
 
     def _drop_old_state(self, request: ModelRequestContext) -> None:
         if not self._session.continuation.may_name_old_state:
@@ -312,11 +339,11 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
             return
         leaves = [_unwrapped(leaf) for leaf in leaf_capabilities(root)]
         if any(isinstance(leaf, ProcessHistory) for leaf in leaves):
-            msg = "`ProcessHistory` stands beside a `history_processor`; compose both policies in one callback"
+            msg = "`ProcessHistory` stands beside an adapter that edits the history too; compose both in one callback"
             raise HistoryConfigurationError(msg)
         editors = [leaf for leaf in leaves if isinstance(leaf, PydanticAdapter) and leaf.is_active]
         if len(editors) > 1:
-            msg = f"{len(editors)} `PydanticAdapter`s with a `history_processor` stand on one agent; keep one"
+            msg = f"{len(editors)} `PydanticAdapter`s that edit the history stand on one agent; keep one"
             raise HistoryConfigurationError(msg)
 
 

@@ -22,7 +22,7 @@ from kedi_compile import HistoryOrigin, structure
 from kedi_compile.canonical import digest, digests
 from kedi_compile.dialect import MessageFacts, TextFlaw, TextRole
 from kedi_pydantic_ai import records, texts
-from kedi_pydantic_ai.facts import part_origins, request_facts, response_facts
+from kedi_pydantic_ai.facts import archived_references, failed_calls, part_origins, request_facts, response_facts
 from kedi_pydantic_ai.tokens import estimate
 
 _STAMPED: Final = frozenset({"timestamp", "run_id", "conversation_id"})
@@ -132,6 +132,18 @@ class PydanticDialect:
         bare = copy.copy(message)
         bare.parts = [_without_id(part) for part in bare.parts if not isinstance(part, ThinkingPart)]
         return bare if bare.parts else None
+
+    def checkpoint(self, text: str, reference: str) -> ModelMessage:
+        """Build the request that stands for an archived record."""
+        return texts.checkpoint(text, reference)
+
+    def archived(self, message: ModelMessage) -> list[str]:
+        """Return the references of the records that it stands for."""
+        return archived_references(message)
+
+    def failed_calls(self, message: ModelMessage) -> list[str]:
+        """Return the ids of the calls that it answers with anything but a success."""
+        return failed_calls(message)
 
 
 def _without_id(part: ModelResponsePart) -> ModelResponsePart:

@@ -12,8 +12,9 @@ from pydantic_ai import messages as m
 from pydantic_ai.messages import ModelRequest, ModelRequestPart, ModelResponse
 
 from kedi_compile import EntryKind, HistoryOrigin, ProtectedReason
-from kedi_compile.dialect import GUIDANCE_MARK, MessageFacts, Role
+from kedi_compile.dialect import CHECKPOINT_MARK, GUIDANCE_MARK, MessageFacts, Role
 from kedi_pydantic_ai.parts import (
+    CHECKPOINT,
     FRAMEWORK,
     GUIDANCE,
     NOTHING,
@@ -95,6 +96,27 @@ def part_origins(
     return [(part, origins) for part, origins in out if origins]
 
 
+def failed_calls(message: ModelRequest | ModelResponse) -> list[str]:
+    """Return the ids of the calls that it answers with anything but a success."""
+    if not isinstance(message, ModelRequest):
+        return []
+    answers = ((part, _answered_call(part)) for part in message.parts)
+    return [call for part, call in answers if call is not None and getattr(part, "outcome", "retried") != "success"]
+
+
+def archived_references(message: ModelRequest | ModelResponse) -> list[str]:
+    """Return the references of the records that it stands for, or that a checkpoint merged with it does."""
+    prompts = (part.content for part in message.parts if isinstance(part, m.UserPromptPart))
+    items = (item for content in prompts if not isinstance(content, str) for item in content)
+    return [mark for item in items if (mark := _mark(item)) is not None]
+
+
+def _mark(item: object) -> str | None:
+    metadata = item.metadata if isinstance(item, m.TextContent) else None
+    mark = metadata.get(CHECKPOINT_MARK) if isinstance(metadata, dict) else None
+    return mark if isinstance(mark, str) else None
+
+
 def _part_origin(part: object, run_id: str | None, location: str | None) -> list[HistoryOrigin]:
     if isinstance(part, m.UserPromptPart):
         return [HistoryOrigin("user", run_id, location)]
@@ -131,12 +153,14 @@ def _result_reasons(part: ModelRequestPart) -> frozenset[ProtectedReason]:
 
 
 def _content_reasons(part: object) -> frozenset[ProtectedReason]:
-    """An uploaded file is a handle to something the provider holds."""
+    """An uploaded file is a handle to something the provider holds, a marked text is a checkpoint."""
     content = getattr(part, "content", None)
     if isinstance(content, str):
         return NOTHING
     items = content if isinstance(content, (list, tuple)) else (content,)
-    return PROVIDER if any(isinstance(item, m.UploadedFile) for item in items) else NOTHING
+    held = PROVIDER if any(isinstance(item, m.UploadedFile) for item in items) else NOTHING
+    marked = isinstance(part, m.UserPromptPart) and any(_mark(item) is not None for item in items)
+    return held | CHECKPOINT if marked else held
 
 
 def _kind_and_role(*, results: bool, authored: bool, feedback: bool, system: bool) -> tuple[EntryKind, Role]:

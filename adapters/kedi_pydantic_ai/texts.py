@@ -13,7 +13,7 @@ from typing import Any, Final
 from pydantic_ai import messages as m
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse
 
-from kedi_compile.dialect import TextFlaw, TextRole, fabricated, flaw_of_texts
+from kedi_compile.dialect import CHECKPOINT_MARK, TextFlaw, TextRole, fabricated, flaw_of_texts
 
 _TEXT_PARTS: Final[dict[type, type]] = {ModelRequest: m.UserPromptPart, ModelResponse: m.TextPart}
 """The only part a new message of each kind may hold."""
@@ -27,6 +27,15 @@ def text_message(text: str, role: TextRole) -> ModelMessage:
     if role == "user":
         return ModelRequest(parts=[m.UserPromptPart(text)])
     return ModelResponse(parts=[m.TextPart(text)])
+
+
+def checkpoint(text: str, reference: str) -> ModelMessage:
+    """Build the request that stands for an archived record.
+
+    The mark is on the content itself, because the host merges neighbouring requests and keeps nothing but their parts.
+    """
+    marked = m.TextContent(text, metadata={CHECKPOINT_MARK: reference})
+    return ModelRequest(parts=[m.UserPromptPart([marked])])
 
 
 def text_flaw(message: ModelMessage) -> TextFlaw | None:

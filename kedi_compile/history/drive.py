@@ -73,6 +73,16 @@ def _answer_sync(question: Question, owner: object) -> object:
         return run_to_end(value) if inspect.isawaitable(value) else value
 
 
+def run_aside(function: Callable[[], object]) -> None:
+    """Run something that may block and that nobody waits for: beside the running event loop, or inline without one."""
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        function()
+    else:
+        loop.run_in_executor(None, function)
+
+
 class _Raised:
     """A `StopIteration` on its way out of a worker thread; a future refuses to carry one."""
 
@@ -109,6 +119,7 @@ def run_to_end(awaitable: Awaitable[Any]) -> object:
 
 
 _KEYWORDS = {
+    "archive": "history_archive",
     "condition": "history_processor_condition",
     "processor": "history_processor",
     "prompt": "user_prompt_submit",

@@ -1,19 +1,22 @@
 """One request's history processing as questions and answers.
 
 `process` is a generator: it yields a `Question` for each user function it needs and is sent the answer; it awaits
-nothing and starts no thread, so there is one flow for every host. `drive.py` answers. The order is condition, detached
-copy, processor, rules, binding; any exception means the request must not be sent. Source: History specification,
-Conditional Processing, Callback Contract, Atomic Groups.
+nothing and starts no thread, so there is one flow for every host. `drive.py` answers. The order is archive, condition,
+detached copy, processor, rules, binding; what was archived is the history the others see. Any exception means the
+request must not be sent; a record that could not be stored is none, and leaves the history as it was. Source: History
+specification, Conditional Processing, Callback Contract, Atomic Groups.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar, assert_never
 
 from kedi_compile.errors import HistoryProcessingError, HistoryProcessingValidationError
-from kedi_compile.history.binding import bound_entries, resolve_binding
+from kedi_compile.history.archive import checkpoint_text, plan_archive, propose_archive
+from kedi_compile.history.archiving import Archiving
+from kedi_compile.history.binding import Binding, bound_entries, resolve_binding
 from kedi_compile.history.context import HistoryProcessorState, RequestInfo, Retention, make_context
 from kedi_compile.history.lifecycle import Lifecycle, RequestState
 from kedi_compile.history.policy import HistoryPolicy
@@ -29,14 +32,14 @@ MessageT = TypeVar("MessageT")
 class Question:
     """A question to the driver: call `function` with `argument` and send back what it returns."""
 
-    callback: Literal["condition", "processor", "prompt"]
+    callback: Literal["archive", "condition", "processor", "prompt"]
     function: Callable[[Any], Any]
     argument: object
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """The condition said no: the host's own messages go out."""
+    """The condition said no, or nobody was to be asked: the host's own messages go out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,8 @@ class Staged(Generic[MessageT]):
     """Old indices of kept entries behind the change whose reasoning some models would refuse."""
     open_calls: frozenset[str] = frozenset()
     """Ids of tool calls that had no result before the edit either."""
+    rewrites: int = 1
+    """How many generations it is: an archive and an edit in one request are two."""
 
 
 Outcome = Skipped | Unchanged | Staged[MessageT]
@@ -76,24 +81,64 @@ def process(
     usage: UsageMeter[Any],
     lifecycle: Lifecycle,
     reread: Callable[[], Sequence[MessageT]],
+    archiving: Archiving | None = None,
 ) -> Flow[MessageT]:
     """Process one request; `reread` gives the host's messages as they are after the condition has answered.
+
+    `archiving` must be there if the policy archives; what is stored is noted in it.
 
     Raises:
         HistoryProcessingError: a callback or a copy failed.
         HistoryProcessingValidationError: the edit breaks a rule.
     """
     lifecycle.move(RequestState.INSPECTED)
+    archived = (yield from _archive(policy, revision, info, archiving)) if archiving is not None else None
+    candidate = revision if archived is None else revision.edited(archived.messages)
+    is_wanted = yield from _is_wanted(policy, candidate, info, usage)
+    if archived is None and not is_wanted:
+        lifecycle.move(RequestState.SKIPPED)
+        return Skipped()
     if policy.condition is not None:
-        wanted = yield Question("condition", policy.condition, _state(revision, info, usage))
-        if not _checked_answer(wanted):
-            lifecycle.move(RequestState.SKIPPED)
-            return Skipped()
         revision.check_unchanged(reread())
+        if archived is not None:
+            candidate.check_unchanged(candidate.messages)
     lifecycle.move(RequestState.EDITING)
-    outcome = yield from _edit(policy, revision, info, usage)
+    outcome: Outcome[MessageT] = (yield from _edit(policy, candidate, info, usage)) if is_wanted else Unchanged()
+    if archived is not None:
+        outcome = edited_again(archived, outcome)
     lifecycle.move(RequestState.STAGED if isinstance(outcome, Staged) else RequestState.UNCHANGED)
     return outcome
+
+
+def _is_wanted(
+    policy: HistoryPolicy[MessageT], revision: Revision[MessageT], info: RequestInfo, usage: UsageMeter[Any]
+) -> Generator[Question, object, bool]:
+    """Ask the condition, if there is one, whether the processor is to run."""
+    if policy.condition is None:
+        return policy.processor is not None
+    return _checked_answer((yield Question("condition", policy.condition, _state(revision, info, usage))))
+
+
+def _archive(
+    policy: HistoryPolicy[MessageT], revision: Revision[MessageT], info: RequestInfo, archiving: Archiving
+) -> Generator[Question, object, Staged[MessageT] | None]:
+    """Store what is to be archived, and return the history with its checkpoint; None leaves it as it was."""
+    plan = plan_archive(revision, archiving.settings)
+    binding = policy.binding_for(info.model_names)
+    if plan is None or resolve_binding(propose_archive(revision, plan), binding).violations:
+        return None
+    plan, record = archiving.write(revision, plan)
+    if plan is None:
+        return None
+    reference = archiving.new_reference()
+    checkpoint = revision.dialect.checkpoint(checkpoint_text(revision, plan, reference), reference)
+    if not archiving.is_worth_it(revision, plan, checkpoint):
+        return None
+    archiving.announce(reference)
+    if not archiving.is_kept((yield Question("archive", archiving.store, (reference, record)))):
+        return None
+    proposal = propose_archive(revision, plan, checkpoint)
+    return _staged(proposal, resolve_binding(proposal, binding))
 
 
 def _state(revision: Revision[Any], info: RequestInfo, usage: UsageMeter[Any]) -> HistoryProcessorState:
@@ -125,12 +170,39 @@ def _prove(proposal: Proposal[MessageT], policy: HistoryPolicy[MessageT], info: 
     binding = resolve_binding(proposal, policy.binding_for(info.model_names))
     if violations := [*broken_rules(proposal), *binding.violations]:
         raise HistoryProcessingValidationError(violations)
+    return _staged(proposal, binding)
+
+
+def _staged(proposal: Proposal[MessageT], binding: Binding[MessageT]) -> Staged[MessageT]:
     bare = dict(binding.stripped)
     messages = tuple(_final(item, proposal.revision, bare) for item in proposal.items)
     entries = tuple(item.entry if isinstance(item, Kept) else None for item in proposal.items)
     bound = tuple(entry for entry in bound_entries(proposal) if entry not in bare)
     open_calls = frozenset(call.call_id for call in proposal.revision.pairing.calls if call.answer is None)
     return Staged(messages, proposal.first_change, entries, tuple(bare), bound, open_calls)
+
+
+def edited_again(first: Staged[MessageT], second: Outcome[MessageT]) -> Staged[MessageT]:
+    """Return two rewrites as one edit of the history before both; `second` is of the messages `first` left."""
+    if not isinstance(second, Staged):
+        return first
+    entries = tuple(None if place is None else first.entries[place] for place in second.entries)
+    stripped = {*first.stripped, *_before(first, second.stripped)}
+    bound = ({*first.bound, *_before(first, second.bound)} - stripped).intersection(entries)
+    return Staged(
+        second.messages,
+        min(first.first_change, second.first_change),
+        entries,
+        tuple(sorted(stripped)),
+        tuple(sorted(bound)),
+        first.open_calls,
+        first.rewrites + second.rewrites,
+    )
+
+
+def _before(first: Staged[Any], places: Iterable[int]) -> list[int]:
+    """The old entries at positions of an edited history."""
+    return [entry for entry in (first.entries[place] for place in places) if entry is not None]
 
 
 def _final(item: Kept[MessageT] | Added[MessageT], revision: Revision[MessageT], bare: dict[int, MessageT]) -> MessageT:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, get_args
 
 from kedi_compile.errors import HistoryConfigurationError, HistoryPrefixWarning
+from kedi_compile.history.archive_settings import HistoryArchiveSettings
 from kedi_compile.history.context import HistoryProcessorCallback, HistoryProcessorCondition
 from kedi_compile.history.reasoning import BoundReasoning, ReasoningProtection, binds_reasoning
 
@@ -20,7 +21,7 @@ MessageT = TypeVar("MessageT")
 
 @dataclass(frozen=True, slots=True)
 class HistoryPolicy(Generic[MessageT]):
-    """The processor, its condition, and how tokens and reasoning are treated.
+    """The processor, its condition, the archive, and how tokens and reasoning are treated.
 
     Raises:
         HistoryConfigurationError: a condition without a processor, something not callable, or an unknown choice.
@@ -31,6 +32,7 @@ class HistoryPolicy(Generic[MessageT]):
     token_counter: Callable[[MessageT], int] | None = None
     reasoning_protection: ReasoningProtection = "always"
     bound_reasoning: BoundReasoning | None = None
+    archive: HistoryArchiveSettings | None = None
 
     def __post_init__(self) -> None:
         check_callable("history_processor", self.processor)
@@ -38,9 +40,15 @@ class HistoryPolicy(Generic[MessageT]):
         check_callable("token_counter", self.token_counter)
         _check_choice("reasoning_protection", self.reasoning_protection, get_args(ReasoningProtection))
         _check_choice("bound_reasoning", self.bound_reasoning, (None, *get_args(BoundReasoning)))
+        _check_archive(self.archive)
         if self.condition is not None and self.processor is None:
             msg = "`history_processor_condition` is set without a `history_processor`; a condition alone does nothing"
             raise HistoryConfigurationError(msg)
+
+    @property
+    def is_active(self) -> bool:
+        """Whether there is anything to do before a request."""
+        return self.processor is not None or self.archive is not None
 
     def binding_for(self, model_names: tuple[str, ...]) -> BoundReasoning | None:
         """Return how bound reasoning is treated for a request that any of these models may serve."""
@@ -73,4 +81,10 @@ def check_callable(name: str, value: Any) -> None:
 def _check_choice(name: str, value: object, choices: tuple[object, ...]) -> None:
     if value not in choices:
         msg = f"`{name}` is {value!r}; it must be one of {', '.join(map(repr, choices))}"
+        raise HistoryConfigurationError(msg)
+
+
+def _check_archive(value: object) -> None:
+    if value is not None and not isinstance(value, HistoryArchiveSettings):
+        msg = f"`history_archive` is {value!r}; it must be HistoryArchiveSettings, or None"
         raise HistoryConfigurationError(msg)

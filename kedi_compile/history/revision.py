@@ -91,6 +91,14 @@ class Revision(Generic[MessageT]):
         """How the messages are read."""
         return self._run.dialect
 
+    def edited(self, messages: Sequence[MessageT]) -> Revision[MessageT]:
+        """Return the revision of an edited history in the same run."""
+        return Revision(messages, self._run)
+
+    def count(self, message: MessageT) -> int:
+        """Return the tokens of one message, counted as those of the history are."""
+        return self._run.token_count()(message)
+
     @cached_property
     def facts(self) -> list[MessageFacts]:
         """The facts of each message, in order."""

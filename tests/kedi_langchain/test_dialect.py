@@ -24,6 +24,8 @@ from langchain_core.messages import (
 )
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
+from kedi_compile import ProtectedReason
+from kedi_compile.dialect import TextFlaw
 from kedi_compile.history.context import RequestInfo
 from kedi_compile.history.flow import Unchanged
 from kedi_compile.history.policy import HistoryPolicy
@@ -285,3 +287,23 @@ def test_a_block_whose_type_is_no_str_is_no_reasoning() -> None:
 
     assert left is not None
     assert left.content == [odd]
+
+
+def test_a_checkpoint_is_protected_by_its_mark() -> None:
+    """A text that says the same is none, and no callback may add one."""
+    checkpoint, text = DIALECT.checkpoint("Archived.", "ref"), HumanMessage("Archived.")
+
+    assert (DIALECT.archived(checkpoint), DIALECT.archived(text)) == (["ref"], [])
+    assert DIALECT.describe(checkpoint).reasons == {ProtectedReason.CHECKPOINT}
+    assert DIALECT.text_flaw(checkpoint) == TextFlaw(
+        "fabricated_record", "sets response_metadata; build it with `ctx.text_message`"
+    )
+
+
+def test_a_call_failed_whose_result_is_an_error() -> None:
+    """By the status the host gives it."""
+    failed = ToolMessage("no", tool_call_id="c1", status="error")
+
+    assert DIALECT.failed_calls(failed) == ["c1"]
+    assert DIALECT.failed_calls(ToolMessage("yes", tool_call_id="c1")) == []
+    assert DIALECT.failed_calls(AIMessage("so")) == []

@@ -7,11 +7,14 @@ import datetime as dt
 from typing import Any
 
 import pytest
+from pydantic_ai import PydanticAIDeprecationWarning
 from pydantic_ai import messages as m
-from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelResponse
+from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelRequest, ModelResponse
 from pydantic_ai.usage import RequestUsage
 
 from agents import asks, calls, lines, results, says, signed, turns
+from kedi_compile import ProtectedReason
+from kedi_compile.dialect import TextFlaw
 from kedi_pydantic_ai import PydanticDialect
 
 DIALECT = PydanticDialect()
@@ -173,3 +176,27 @@ def test_the_dialect_builds_what_it_accepts() -> None:
 def test_every_message_costs_something() -> None:
     """No message is free, however short."""
     assert all(DIALECT.estimate(message) > 0 for message in turns(2))
+
+
+def test_a_checkpoint_is_protected_by_its_mark() -> None:
+    """A text that says the same is none, and no callback may add one."""
+    checkpoint, text = DIALECT.checkpoint("Archived.", "ref"), asks([m.TextContent("Archived.", metadata={"ref": 1})])
+
+    assert (DIALECT.archived(checkpoint), DIALECT.archived(text)) == (["ref"], [])
+    assert DIALECT.describe(checkpoint).reasons == {ProtectedReason.CHECKPOINT}
+    assert DIALECT.text_flaw(checkpoint) == TextFlaw(
+        "fabricated_record", "holds content that is no str; a new message may hold text only"
+    )
+
+
+@pytest.mark.parametrize("outcome", ["failed", "denied", "interrupted", "retried"])
+def test_a_call_failed_that_did_not_succeed(outcome: Any) -> None:
+    """Whatever kept it from succeeding; a retry of older histories is one of these."""
+    message = results("c1", "c2")
+    message.parts[1].outcome = outcome  # type: ignore[union-attr]  # both are results
+    with pytest.warns(PydanticAIDeprecationWarning):
+        retry = m.RetryPromptPart("again", tool_name="look", tool_call_id="c3")
+
+    assert DIALECT.failed_calls(message) == ["c2"]
+    assert DIALECT.failed_calls(ModelRequest(parts=[retry])) == ["c3"]
+    assert DIALECT.failed_calls(calls("c1")) == []

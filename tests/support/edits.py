@@ -1,6 +1,7 @@
 """Edits of a scene carried out by the core with the real dialect, without a host, and judged as their wire bodies."""
 
 from collections.abc import Sequence
+from itertools import count
 from typing import Any
 
 from hypothesis import settings
@@ -10,6 +11,7 @@ from bodies import Api
 from histories import Plan, Scene, carried_out
 from issued import remembered
 from kedi_compile import HistoryProcessorCallback
+from kedi_compile.history.archiving import Surroundings
 from kedi_compile.history.context import RequestInfo
 from kedi_compile.history.flow import Outcome
 from kedi_compile.history.policy import HistoryPolicy
@@ -19,6 +21,8 @@ from wire.reading import Body
 from wire.refusal import Refusal
 
 _SAME_WHATEVER_THE_HISTORY = ("tools", "toolConfig", "thinking")
+_references = count(1)
+SURROUNDINGS = Surroundings(lambda: f"ref-{next(_references)}", lambda: 0.0)
 INFO = RequestInfo(model_id="provider:model", request_index=1, run_id="run")
 
 
@@ -29,7 +33,7 @@ def share(parts: int) -> settings:
 
 def session(processor: HistoryProcessorCallback[ModelMessage] | None = None, **policy: Any) -> RunSession[ModelMessage]:
     """Return the session of a run with this processor."""
-    return RunSession(HistoryPolicy(processor, **policy), PydanticDialect(), owner=object())
+    return RunSession(HistoryPolicy(processor, **policy), PydanticDialect(), owner=object(), surroundings=SURROUNDINGS)
 
 
 def outcome_of(scene: Scene, plan: Plan, **policy: Any) -> Outcome[ModelMessage]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import count
 from typing import Any, Literal
 
 from kedi_compile import (
@@ -22,6 +23,7 @@ from kedi_compile import (
 )
 from kedi_compile.canonical import digest
 from kedi_compile.dialect import MessageFacts, ProtectedReason, Role, TextFlaw, TextRole
+from kedi_compile.history.archiving import Surroundings
 from kedi_compile.history.context import RequestInfo
 from kedi_compile.history.detached import DetachedMessages
 from kedi_compile.history.flow import Outcome, Staged, Unchanged
@@ -38,6 +40,10 @@ class Call:
     call_id: str
     arguments: dict[str, Any] = field(default_factory=dict)
     name: str = "lookup"
+
+
+FAILED: dict[str, Any] = {"failed": True}
+"""What a tool that failed returns."""
 
 
 @dataclass
@@ -193,6 +199,15 @@ class ToyDialect:
         bare = replace(message, reasoning="", signature="")
         return bare if bare.text or bare.calls else None
 
+    def checkpoint(self, text: str, reference: str) -> Message:
+        return Message("user", text, checkpoint=True, message_id=reference)
+
+    def archived(self, message: Message) -> list[str]:
+        return [message.message_id] if message.checkpoint and message.message_id else []
+
+    def failed_calls(self, message: Message) -> list[str]:
+        return [result.call_id for result in message.results if result.content == FAILED]
+
 
 def _bookkeeping(cls: type) -> frozenset[str]:
     return frozenset({"stamp"}) if issubclass(cls, Message) else frozenset()
@@ -251,6 +266,10 @@ def loop(call_id: str, topic: str = "tools") -> list[Message]:
 
 
 NOW = "And now?"
+_references = count(1)
+SURROUNDINGS = Surroundings(lambda: f"ref-{next(_references)}", lambda: 0.0)
+"""New references, and a clock that stands still."""
+
 INFO = RequestInfo("toy:small", 1, run_id="run-1", model_names=("small",))
 
 
@@ -260,7 +279,7 @@ def session(
     """Return the session of one run; without a processor it only describes histories."""
     dialect = ToyDialect(merges_requests=options.pop("merges_requests", False))
     policy = HistoryPolicy(processor, condition, **options)
-    return RunSession(policy, dialect, owner=policy)
+    return RunSession(policy, dialect, owner=policy, surroundings=SURROUNDINGS)
 
 
 def revision(messages: Sequence[Message], **options: Any) -> Revision[Message]:
