@@ -7,9 +7,11 @@ written in `before_model_request`, looked at once more behind the host's repair 
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import weakref
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any, ClassVar, Generic
 
@@ -36,6 +38,7 @@ from kedi_compile import (
     structure,
 )
 from kedi_compile.conversation.scope import current_scope
+from kedi_compile.conversation.tickets import current_task
 from kedi_compile.conversation.turns import begin
 from kedi_compile.history.carried import Carried
 from kedi_compile.history.context import RequestInfo
@@ -58,6 +61,11 @@ from kedi_pydantic_ai.wire import CheckedModel, completed
 Prompt = str | Sequence[UserContent]
 
 _DIALECT = PydanticDialect()
+
+_caller: ContextVar[tuple[str | None, Callable[[], asyncio.Task[Any] | None]]] = ContextVar(
+    "kedi_caller", default=(None, lambda: None)
+)
+"""The run that is being prepared in this context, and the task whose call it is."""
 
 
 class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
@@ -131,7 +139,12 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         return self
 
     def get_default_conversation_id(self, run_id: str) -> str | None:
-        """Return the name of the conversation in scope, which the host then stamps on its messages."""
+        """Return the name of the conversation in scope, which the host then stamps on its messages.
+
+        The host asks in the task whose call it is; `for_run` it calls in another.
+        """
+        if (task := current_task()) is not None:
+            _caller.set((run_id, weakref.ref(task)))
         scope = current_scope()
         return scope.state.session_id if scope.enabled and scope.state is not None else None
 
@@ -140,7 +153,8 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         fresh = copy.copy(self)
         scope = current_scope()
         fresh._policy = scope.policy(self._policy)  # noqa: SLF001  # a copy of this very object
-        turn = begin(scope)
+        run_id, task = _caller.get()
+        turn = begin(scope, task() if run_id == ctx.run_id else None)
         fresh._begin(None if turn is None else ConversationRun(turn, _DIALECT, self._origins))  # noqa: SLF001  # as above
         if turn is not None:
             weakref.finalize(fresh, turn.release_unstarted).atexit = False

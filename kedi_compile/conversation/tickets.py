@@ -13,6 +13,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextvars import ContextVar
+from typing import Any
 
 from kedi_compile.conversation.cleanup import Cleanups
 from kedi_compile.errors import ConversationError
@@ -33,14 +34,15 @@ def around() -> tuple[Ticket, ...]:
 class Ticket:
     """A place in a conversation's line.
 
-    `enclosing` are the tickets of the turns around it; `cleanups` what its own turn registers.
+    `enclosing` are the tickets of the turns around it; `cleanups` what its own turn registers; `task` is the one whose
+    call it is.
     """
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: Line, task: asyncio.Task[Any] | None = None) -> None:
         self.enclosing = around()
         self.cleanups = Cleanups()
         self.loop = _running_loop()
-        self.task = _current_task()
+        self.task = task or current_task()
         self.taker = self.task or threading.get_ident()
         self.is_started = False
         self.inner: set[Ticket] = set()
@@ -109,7 +111,7 @@ class Ticket:
         if not self.is_started:
             self.release()
 
-    def _give_back(self, _: asyncio.Task[object]) -> None:
+    def _give_back(self, _: asyncio.Task[Any]) -> None:
         self.release_unstarted()
 
     def serve(self) -> None:
@@ -124,13 +126,13 @@ class Line:
     def __init__(self) -> None:
         self.tickets: list[Ticket] = []
 
-    def take(self) -> Ticket:
-        """Take the next ticket.
+    def take(self, task: asyncio.Task[Any] | None = None) -> Ticket:
+        """Take the next ticket, for the caller's task or the one that is given.
 
         A task takes one ticket at a time, so one that it took before and never began is dead and given back, as is one
         whose loop was closed.
         """
-        ticket = Ticket(self)
+        ticket = Ticket(self, task)
         with _lock:
             for one in list(self.tickets):
                 if one.is_lost or (one.taker == ticket.taker and not one.is_started):
@@ -218,7 +220,8 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
         return None
 
 
-def _current_task() -> asyncio.Task[object] | None:
+def current_task() -> asyncio.Task[Any] | None:
+    """Return the task of the caller, or None outside of any event loop."""
     try:
         return asyncio.current_task()
     except RuntimeError:

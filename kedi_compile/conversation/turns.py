@@ -23,11 +23,11 @@ from kedi_compile.errors import ConversationError
 ResultT = TypeVar("ResultT")
 
 
-def begin(scope: Scope) -> Turn | None:
+def begin(scope: Scope, task: asyncio.Task[Any] | None = None) -> Turn | None:
     """Take a ticket for a call that begins now; None where the call is no turn of a conversation.
 
-    A call within a turn of the same conversation, as of a sub-agent that a tool runs, is none if it merely inherited
-    the conversation.
+    `task` is the one whose call it is, if a host begins it in another. A call within a turn of the same conversation,
+    as of a sub-agent that a tool runs, is none if it merely inherited the conversation.
 
     Raises:
         ConversationError: it was given the conversation of its own turn, or the conversation is closed.
@@ -45,15 +45,15 @@ def begin(scope: Scope) -> Turn | None:
     if inside:
         return None
     state.check_open()
-    return Turn(state)
+    return Turn(state, task)
 
 
 class Turn:
     """One turn of a conversation, from its ticket to its end."""
 
-    def __init__(self, state: ConversationState) -> None:
+    def __init__(self, state: ConversationState, task: asyncio.Task[Any] | None = None) -> None:
         self.state = state
-        self._ticket = state.line.take()
+        self._ticket = state.line.take(task)
         self._is_committed = False
 
     @property
