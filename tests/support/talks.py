@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pydantic_ai import Agent
@@ -44,6 +44,20 @@ def messages_of(state: ConversationState) -> Sequence[ModelMessage]:
 def is_free(state: ConversationState) -> bool:
     """Tell whether nobody holds a ticket, and the next turn is served at once."""
     return state.line.tickets == []
+
+
+def begun(*tools: Callable[..., Any]) -> ConversationState:
+    """Return a conversation of one turn, of an agent with these tools."""
+    state = ConversationState()
+    talk(talking(Script("one"), tools=tools), state, "first")
+    return state
+
+
+def is_as_before(state: ConversationState, *tools: Callable[..., Any]) -> bool:
+    """Tell whether such a conversation holds its first turn alone, is free, and takes a next turn."""
+    before = (state.turns, held(state), is_free(state)) == (1, ["< first", "> one"], True)
+    talk(talking(Script("next"), tools=tools), state, "next")
+    return before and (state.turns, held(state)[2:3]) == (2, ["< next"])
 
 
 async def soon(awaitable: Any) -> Any:
