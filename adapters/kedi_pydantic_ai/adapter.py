@@ -179,7 +179,10 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         except BaseException as error:
             await run.turn.abandon(error)
             raise
-        await run.turn.commit(lane)
+        if lane is None:
+            await run.turn.abandon()
+        else:
+            await run.turn.commit(lane)
         return result
 
     async def _wrap_run(self, handler: WrapRunHandler) -> AgentRunResult[Any]:
@@ -219,6 +222,7 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
             response = await handler(request_context)
         except (ModelRetry, SkipModelRequest):
             # The host keeps the answer it has and goes on, so an edit that was answered stays.
+            await self._settle(ctx, request_context)
             if step.response is None:
                 self._take_back()
             else:
@@ -236,8 +240,7 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         """Process the history of one request step, and write an accepted edit to both message lists."""
         if not self._looks or not request_context.messages:
             return request_context
-        if self._conversation is not None and not self._conversation.is_settled:
-            self._start_session(await self._conversation.settle(ctx, request_context))
+        await self._settle(ctx, request_context)
         if not self.is_active:
             self._drop_old_state(request_context)
             return request_context
@@ -295,6 +298,11 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
 
     def _start_session(self, carried: Carried) -> None:
         self._session = RunSession(self._policy, _DIALECT, owner=self._owner, origins=self._origins, carried=carried)
+
+    async def _settle(self, ctx: RunContext[AgentDepsT], request: ModelRequestContext) -> None:
+        """Find the conversation's lane at the run's first request, and go on where it stands."""
+        if self._conversation is not None and not self._conversation.is_settled:
+            self._start_session(await self._conversation.settle(ctx, request))
 
     def _drop_old_state(self, request: ModelRequestContext) -> None:
         if not self._session.continuation.may_name_old_state:

@@ -8,10 +8,11 @@ from typing import Any, Self
 import pytest
 from pydantic_ai import RunContext
 from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.exceptions import SkipModelRequest
 from pydantic_ai.toolsets import AbstractToolset, FunctionToolset
 
-from agents import ENTRY_POINTS, Script, adapter, keep, run_through
-from kedi_compile.conversation import history_scope
+from agents import ENTRY_POINTS, Script, adapter, keep, run_through, says
+from kedi_compile.conversation import ConversationState, history_scope
 from talks import begun, held, is_as_before, is_free, soon, talk, talking
 
 EACH = pytest.mark.parametrize("entry", ENTRY_POINTS)
@@ -140,3 +141,44 @@ def test_two_adapters_on_one_agent_are_fine_without_a_conversation() -> None:
     agent = talking(Script("done"), adapter(), adapter(keep(1)))
 
     assert run_through("run", agent, "now").output == "done"
+
+
+class Skipping(AbstractCapability[Any]):
+    """A capability that answers in place of the model."""
+
+    async def before_model_request(self, ctx: RunContext[Any], request_context: Any) -> Any:
+        raise SkipModelRequest(says("skipped"))
+
+
+@EACH
+def test_a_turn_whose_answer_another_capability_gives_is_kept(entry: str) -> None:
+    """It is a turn of the lane its request would have had, also as the first of its conversation."""
+    script, state = Script("one", "two"), ConversationState()
+    skipping = talking(script, Skipping(), adapter())
+
+    talk(skipping, state, "first", "second", entry=entry)
+    talk(talking(script), state, "third", entry=entry)
+
+    assert script.sent == [["< first", "> skipped", "< second", "> skipped", "< third"]]
+    assert (state.turns, len(state.lanes)) == (3, 1)
+
+
+class Answering(AbstractCapability[Any]):
+    """A capability that lets no request come to the adapter at all."""
+
+    async def wrap_model_request(self, ctx: RunContext[Any], *, request_context: Any, handler: Any) -> Any:
+        return says("remembered")
+
+
+@EACH
+def test_a_turn_without_any_request_goes_on_in_the_lane_before_it(entry: str) -> None:
+    """No request tells the lane, so it is the one whose history stood in front; an empty conversation has none."""
+    state = ConversationState()
+    answering = talking(Script("one"), Answering(), adapter())
+
+    talk(answering, state, "lost", entry=entry)
+    assert (state.turns, is_free(state)) == (0, True)
+
+    talk(talking(Script("one")), state, "first", entry=entry)
+    talk(answering, state, "second", entry=entry)
+    assert held(state) == ["< first", "> one", "< second", "> remembered"]
