@@ -171,7 +171,7 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         if run is None:
             return await self._wrap_run(handler)
         if ctx.root_capability is not None:
-            self._refuse_rivals(ctx.root_capability)  # before waiting for one's own ticket
+            self._refuse_second_turn(ctx.root_capability)  # before waiting for one's own ticket
         await run.turn.enter()
         try:
             result = await self._wrap_run(handler)
@@ -322,7 +322,7 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
     def _refuse_rivals(self, root: AbstractCapability[AgentDepsT]) -> None:
         if not self.is_active:
             return
-        leaves = [_unwrapped(leaf) for leaf in leaf_capabilities(root)]
+        leaves = _leaves(root)
         if any(isinstance(leaf, ProcessHistory) for leaf in leaves):
             msg = "`ProcessHistory` stands beside a `history_processor`; compose both policies in one callback"
             raise HistoryConfigurationError(msg)
@@ -330,6 +330,31 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         if len(editors) > 1:
             msg = f"{len(editors)} `PydanticAdapter`s with a `history_processor` stand on one agent; keep one"
             raise HistoryConfigurationError(msg)
+
+    def _refuse_second_turn(self, root: AbstractCapability[AgentDepsT]) -> None:
+        """Refuse rivals, and another adapter that would begin the same turn; all tickets are given back then."""
+        leaves = [leaf for leaf in _leaves(root) if isinstance(leaf, PydanticAdapter)]
+        runs = [run for leaf in leaves if (run := leaf._conversation) is not None]  # noqa: SLF001  # its own class
+        try:
+            self._refuse_rivals(root)
+            _refuse_several(runs)
+        except HistoryConfigurationError:
+            for run in runs:
+                run.turn.release_unstarted()
+            raise
+
+
+def _refuse_several(runs: Sequence[ConversationRun]) -> None:
+    if len(runs) > 1:
+        msg = (
+            f"{len(runs)} `PydanticAdapter`s stand on one agent in a conversation; keep one, or each would begin the "
+            "same turn"
+        )
+        raise HistoryConfigurationError(msg)
+
+
+def _leaves(root: AbstractCapability[Any]) -> list[AbstractCapability[Any]]:
+    return [_unwrapped(leaf) for leaf in leaf_capabilities(root)]
 
 
 def _unwrapped(capability: AbstractCapability[Any]) -> AbstractCapability[Any]:

@@ -7,11 +7,12 @@ from typing import Any, Self
 
 import pytest
 from pydantic_ai import RunContext
-from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.capabilities import AbstractCapability, ProcessHistory
 from pydantic_ai.exceptions import SkipModelRequest
 from pydantic_ai.toolsets import AbstractToolset, FunctionToolset
 
 from agents import ENTRY_POINTS, Script, adapter, keep, run_through, says
+from kedi_compile import HistoryConfigurationError
 from kedi_compile.conversation import ConversationState, history_scope
 from talks import begun, held, is_as_before, is_free, soon, talk, talking
 
@@ -136,11 +137,50 @@ def test_a_run_whose_preparation_fails_blocks_nobody() -> None:
     assert is_free(state)
 
 
+def test_two_adapters_on_one_agent_are_refused_in_a_conversation() -> None:
+    """Each would begin the same turn; nothing is sent, and no ticket is held."""
+    script, state = Script("two"), begun()
+    agent = talking(script, adapter(), adapter())
+
+    async def main() -> list[Any]:
+        with history_scope(True, state):
+            return list(await asyncio.gather(agent.run("a"), agent.run("b"), return_exceptions=True))
+
+    outcomes = asyncio.run(soon(main()))
+
+    assert [str(one) for one in outcomes] == [
+        "2 `PydanticAdapter`s stand on one agent in a conversation; keep one, or each would begin the same turn"
+    ] * 2
+    assert {type(one) for one in outcomes} == {HistoryConfigurationError}
+    assert script.requests == []
+    assert is_as_before(state)
+
+
 def test_two_adapters_on_one_agent_are_fine_without_a_conversation() -> None:
     """If only one has a processor."""
     agent = talking(Script("done"), adapter(), adapter(keep(1)))
 
     assert run_through("run", agent, "now").output == "done"
+
+
+def test_a_processor_of_the_scope_beside_another_history_capability_is_refused() -> None:
+    """It is seen when the run begins; its ticket is free at once, also for another task."""
+    script, state = Script("two"), begun()
+    agent = talking(script, ProcessHistory(lambda messages: messages), adapter())
+
+    async def main() -> list[Any]:
+        with history_scope(True, state, processor=keep(1)):
+            refused = agent.run("second")
+            fine = talking(Script("three")).run("third")
+            return list(await asyncio.gather(refused, fine, return_exceptions=True))
+
+    with pytest.warns(UserWarning, match="prefix cache"):
+        refused, fine = asyncio.run(soon(main()))
+
+    assert isinstance(refused, HistoryConfigurationError)
+    assert fine.output == "three"
+    assert script.requests == []
+    assert is_free(state)
 
 
 class Skipping(AbstractCapability[Any]):
