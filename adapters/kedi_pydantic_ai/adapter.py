@@ -184,17 +184,18 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         if run is None:
             return await self._wrap_run(handler)
         if ctx.root_capability is not None:
-            self._refuse_rivals(ctx.root_capability)  # before waiting for one's own ticket
-        await run.turn.enter(
-            detach=False
-        )  # a cancel may come before the host begins, and then it leaves this task behind
+            self._refuse_second_turn(ctx.root_capability)  # before waiting for one's own ticket
+        await run.turn.enter(detach=False)  # a cancel that comes before the host begins leaves this task behind
         try:
             result = await self._wrap_run(handler)
             lane = run.committed(result.all_messages(), ctx.run_id, self._session.carried)
         except BaseException as error:
             await run.turn.abandon(error)
             raise
-        await run.turn.commit(lane)
+        if lane is None:
+            await run.turn.abandon()
+        else:
+            await run.turn.commit(lane)
         return result
 
     async def _wrap_run(self, handler: WrapRunHandler) -> AgentRunResult[Any]:
@@ -235,6 +236,7 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
             response = await handler(request_context)
         except (ModelRetry, SkipModelRequest):
             # The host keeps the answer it has and goes on, so an edit that was answered stays.
+            await self._settle(ctx, request_context)
             if step.response is None:
                 self._take_back()
             else:
@@ -252,8 +254,7 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         """Process the history of one request step, and write an accepted edit to both message lists."""
         if not self._looks or not request_context.messages:
             return request_context
-        if self._conversation is not None and not self._conversation.is_settled:
-            self._start_session(await self._conversation.settle(ctx, request_context))
+        await self._settle(ctx, request_context)
         if not self.is_active:
             self._drop_old_state(request_context)
             return request_context
@@ -319,6 +320,11 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
             surroundings=_SURROUNDINGS,
         )
 
+    async def _settle(self, ctx: RunContext[AgentDepsT], request: ModelRequestContext) -> None:
+        """Find the conversation's lane at the run's first request, and go on where it stands."""
+        if self._conversation is not None and not self._conversation.is_settled:
+            self._start_session(await self._conversation.settle(ctx, request))
+
     def _drop_old_state(self, request: ModelRequestContext) -> None:
         if not self._session.continuation.may_name_old_state:
             request.model_settings = without_old_state(request.model_settings, request.model)
@@ -337,7 +343,7 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
     def _refuse_rivals(self, root: AbstractCapability[AgentDepsT]) -> None:
         if not self.is_active:
             return
-        leaves = [_unwrapped(leaf) for leaf in leaf_capabilities(root)]
+        leaves = _leaves(root)
         if any(isinstance(leaf, ProcessHistory) for leaf in leaves):
             msg = "`ProcessHistory` stands beside an adapter that edits the history too; compose both in one callback"
             raise HistoryConfigurationError(msg)
@@ -345,6 +351,31 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         if len(editors) > 1:
             msg = f"{len(editors)} `PydanticAdapter`s that edit the history stand on one agent; keep one"
             raise HistoryConfigurationError(msg)
+
+    def _refuse_second_turn(self, root: AbstractCapability[AgentDepsT]) -> None:
+        """Refuse rivals, and another adapter that would begin the same turn; all tickets are given back then."""
+        leaves = [leaf for leaf in _leaves(root) if isinstance(leaf, PydanticAdapter)]
+        runs = [run for leaf in leaves if (run := leaf._conversation) is not None]  # noqa: SLF001  # its own class
+        try:
+            self._refuse_rivals(root)
+            _refuse_several(runs)
+        except HistoryConfigurationError:
+            for run in runs:
+                run.turn.release_unstarted()
+            raise
+
+
+def _refuse_several(runs: Sequence[ConversationRun]) -> None:
+    if len(runs) > 1:
+        msg = (
+            f"{len(runs)} `PydanticAdapter`s stand on one agent in a conversation; keep one, or each would begin the "
+            "same turn"
+        )
+        raise HistoryConfigurationError(msg)
+
+
+def _leaves(root: AbstractCapability[Any]) -> list[AbstractCapability[Any]]:
+    return [_unwrapped(leaf) for leaf in leaf_capabilities(root)]
 
 
 def _unwrapped(capability: AbstractCapability[Any]) -> AbstractCapability[Any]:

@@ -74,11 +74,19 @@ class ConversationRun:
             await self._exchange(ctx, request, lane)
         return lane.carried
 
-    def committed(self, messages: Sequence[ModelMessage], run_id: str | None, carried: Carried) -> Lane[ModelMessage]:
-        """Return the lane as this run leaves it."""
-        assert self._lane is not None  # a run has a result because it made a request, or resumed one
+    def committed(
+        self, messages: Sequence[ModelMessage], run_id: str | None, carried: Carried
+    ) -> Lane[ModelMessage] | None:
+        """Return the lane as this run leaves it.
+
+        A run that made no request, because another capability answered in its place, goes on in the lane in front of
+        it; None where there is none, since nothing tells the lane.
+        """
         self._origins.remember([message for message in messages if message.run_id == run_id])
-        return self._lane.after_turn(History(messages, self._dialect), replace(carried, may_warn=True))
+        history = History(messages, self._dialect)
+        if self._lane is not None:
+            return self._lane.after_turn(history, replace(carried, may_warn=True))
+        return None if self._in_front is None else self._in_front.after_turn(history, self._in_front.carried)
 
     def _messages(self, lane: Lane[ModelMessage]) -> tuple[ModelMessage, ...]:
         return lane.history.messages(self._dialect, self._origins.adopt)

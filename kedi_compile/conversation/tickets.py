@@ -49,14 +49,15 @@ def around() -> tuple[Ticket, ...]:
 class Ticket:
     """A place in a conversation's line.
 
-    `enclosing` are the tickets of the turns around it; `cleanups` what its own turn registers.
+    `enclosing` are the tickets of the turns around it; `cleanups` what its own turn registers; `task` is the one whose
+    call it is.
     """
 
     def __init__(self, line: Line, *, is_callers_task: bool = True) -> None:
         self.enclosing = around()
         self.cleanups = Cleanups()
         self.loop = _running_loop()
-        self.task = _current_task() if is_callers_task else None
+        self.task = current_task() if is_callers_task else None
         self.taker: object = _caller() if is_callers_task else self
         self.reader: Caller | None = None
         self.is_started = False
@@ -286,7 +287,7 @@ The loop closes a dropped stream in a task of its own; one of a chain hands that
 
 
 def _caller() -> Caller:
-    return _current_task() or threading.get_ident()
+    return current_task() or threading.get_ident()
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:
@@ -296,7 +297,8 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
         return None
 
 
-def _current_task() -> asyncio.Task[object] | None:
+def current_task() -> asyncio.Task[object] | None:
+    """Return the task of the caller, or None outside of any event loop."""
     try:
         return asyncio.current_task()
     except RuntimeError:

@@ -151,6 +151,26 @@ def test_an_unstarted_ticket_goes_with_its_task() -> None:
     asyncio.run(main())
 
 
+def test_an_unstarted_ticket_goes_with_the_task_it_was_taken_for() -> None:
+    """A host may prepare a call in a task of its own, whose end means nothing."""
+    line = Line()
+
+    async def take(caller: asyncio.Task[Any] | None) -> None:
+        line.take(caller)
+
+    async def call() -> int:
+        await asyncio.create_task(take(asyncio.current_task()))
+        await asyncio.sleep(0)
+        return len(line.tickets)
+
+    async def main() -> tuple[int, int]:
+        within = await asyncio.create_task(call())
+        await asyncio.sleep(0)
+        return within, len(line.tickets)
+
+    assert asyncio.run(main()) == (1, 0)
+
+
 def test_an_unstarted_ticket_goes_when_its_task_takes_another() -> None:
     """A task runs one call at a time, so the one it took before was never begun."""
     line = Line()
