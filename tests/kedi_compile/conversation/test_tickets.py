@@ -151,24 +151,20 @@ def test_an_unstarted_ticket_goes_with_its_task() -> None:
     asyncio.run(main())
 
 
-def test_an_unstarted_ticket_goes_with_the_task_it_was_taken_for() -> None:
-    """A host may prepare a call in a task of its own, whose end means nothing."""
+def test_a_ticket_that_a_host_takes_in_a_task_of_its_own_outlives_it() -> None:
+    """Some prepare a call in tasks whose end means nothing; then nothing but the call itself gives it back."""
     line = Line()
 
-    async def take(caller: asyncio.Task[Any] | None) -> None:
-        line.take(caller)
+    async def take() -> None:
+        line.take(is_callers_task=False)
 
-    async def call() -> int:
-        await asyncio.create_task(take(asyncio.current_task()))
+    async def main() -> int:
+        await asyncio.create_task(take())
+        await asyncio.create_task(take())
         await asyncio.sleep(0)
         return len(line.tickets)
 
-    async def main() -> tuple[int, int]:
-        within = await asyncio.create_task(call())
-        await asyncio.sleep(0)
-        return within, len(line.tickets)
-
-    assert asyncio.run(main()) == (1, 0)
+    assert asyncio.run(main()) == 2
 
 
 def test_an_unstarted_ticket_goes_when_its_task_takes_another() -> None:
