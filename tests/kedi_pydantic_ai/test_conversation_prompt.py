@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import pytest
-from pydantic_ai import DeferredToolRequests, DeferredToolResults
+from pydantic_ai import DeferredToolRequests, DeferredToolResults, RunContext
 from pydantic_ai import messages as m
 from pydantic_ai.messages import ModelMessage
 
@@ -45,6 +45,32 @@ def test_the_edited_prompt_is_what_is_sent_and_kept(entry: str, hook: Callable[[
     assert script.sent == [["< FIRST"], ["< FIRST", "> one", "< SECOND"]]
     assert held(state) == ["< FIRST", "> one", "< SECOND", "> two"]
     assert "first" not in state.checkpoint().to_json()
+
+
+@EACH
+def test_the_hook_works_without_a_conversation(entry: str) -> None:
+    """Each run's prompt is edited once, with its tool loop behind it."""
+    asked: list[object] = []
+
+    def note(prompt: Any) -> Any:
+        asked.append(prompt)
+        return prompt.upper()
+
+    script = Script(calls("c1"), "done")
+    agent = talking(script, adapter(user_prompt_submit=note))
+    prompts: list[object] = []
+
+    @agent.tool(name="look")
+    def peek(ctx: RunContext[Any]) -> str:
+        prompts.append(ctx.prompt)
+        return "seen"
+
+    finished = run_through(entry, agent, "now")
+
+    assert asked == ["now"]
+    assert prompts == ["NOW"]
+    assert script.sent == [["< NOW"], ["< NOW", "> call c1", "< result c1"]]
+    assert lines(finished.new_messages) == ["< NOW", "> call c1", "< result c1", "> done"]
 
 
 def test_a_prompt_of_several_parts_is_edited_as_a_sequence() -> None:
