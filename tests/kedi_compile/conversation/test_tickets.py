@@ -151,24 +151,24 @@ def test_an_unstarted_ticket_goes_with_its_task() -> None:
     asyncio.run(main())
 
 
-def test_an_unstarted_ticket_goes_with_the_task_it_was_taken_for() -> None:
+def test_an_unstarted_ticket_outlives_a_task_that_only_prepares_the_call() -> None:
     """A host may prepare a call in a task of its own, whose end means nothing."""
     line = Line()
 
-    async def take(caller: asyncio.Task[Any] | None) -> None:
-        line.take(caller)
+    async def prepare() -> Ticket:
+        return line.take(is_callers_task=False)
 
-    async def call() -> int:
-        await asyncio.create_task(take(asyncio.current_task()))
+    async def main() -> list[Ticket]:
+        ticket = await asyncio.create_task(prepare())
         await asyncio.sleep(0)
-        return len(line.tickets)
+        kept = list(line.tickets)
+        ticket.release_unstarted()
+        return [ticket, *kept]
 
-    async def main() -> tuple[int, int]:
-        within = await asyncio.create_task(call())
-        await asyncio.sleep(0)
-        return within, len(line.tickets)
+    ticket, *kept = asyncio.run(main())
 
-    assert asyncio.run(main()) == (1, 0)
+    assert kept == [ticket]
+    assert line.tickets == []
 
 
 def test_an_unstarted_ticket_goes_when_its_task_takes_another() -> None:
