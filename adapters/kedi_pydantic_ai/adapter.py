@@ -25,7 +25,7 @@ from pydantic_ai.capabilities import (
 )
 from pydantic_ai.capabilities.abstract import AgentNode, WrapModelRequestHandler, WrapRunHandler, leaf_capabilities
 from pydantic_ai.exceptions import ModelRetry, SkipModelRequest
-from pydantic_ai.messages import ModelMessage, ModelRequestPart, ModelResponse, ModelResponsePart, UserContent
+from pydantic_ai.messages import ModelMessage, ModelRequestPart, ModelResponse, ModelResponsePart
 from pydantic_ai.models import Model, ModelRequestContext
 from pydantic_ai.run import AgentRunResult
 from pydantic_ai.tools import AgentDepsT, RunContext
@@ -51,7 +51,7 @@ from kedi_compile.history.prompt import UserPromptSubmit, submit
 from kedi_compile.history.reasoning import BoundReasoning, ReasoningProtection
 from kedi_compile.session import RunSession
 from kedi_pydantic_ai import lists
-from kedi_pydantic_ai.boundary import run_marks, shift, show_prompt
+from kedi_pydantic_ai.boundary import Prompt, run_marks, shift, show_prompt
 from kedi_pydantic_ai.continuation import serving_models, without_old_state
 from kedi_pydantic_ai.conversation import ConversationRun
 from kedi_pydantic_ai.dialect import PydanticDialect
@@ -59,8 +59,6 @@ from kedi_pydantic_ai.origins import PartOrigins
 from kedi_pydantic_ai.reading import archive_toolset
 from kedi_pydantic_ai.usage import reported_tokens
 from kedi_pydantic_ai.wire import CheckedModel, completed
-
-Prompt = str | Sequence[UserContent]
 
 _DIALECT = PydanticDialect()
 _SURROUNDINGS = Surroundings(lambda: secrets.token_urlsafe(12), time.time)
@@ -231,7 +229,7 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
             return await handler(request_context)
         self._step = step = _Step(run_marks(handler))
         if self._prompt is not None:
-            show_prompt(step.marks, self._prompt)
+            show_prompt(step.marks, ctx, self._prompt)
         try:
             response = await handler(request_context)
         except (ModelRetry, SkipModelRequest):

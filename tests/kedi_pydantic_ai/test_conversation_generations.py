@@ -254,7 +254,8 @@ def test_measured_usage_is_void_for_a_history_that_was_edited() -> None:
     )
     talk(agent, state, "a", "b")
 
-    messages_of(state)[1].parts[0].content = "edited"  # type: ignore[union-attr]  # a text
+    text: Any = messages_of(state)[1].parts[0]
+    text.content = "edited"
     talk(agent, state, None, deferred_tool_results=DeferredToolResults(approvals={"c1": True}))
 
     assert measured == [None, None, None]

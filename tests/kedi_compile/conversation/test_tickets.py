@@ -151,20 +151,24 @@ def test_an_unstarted_ticket_goes_with_its_task() -> None:
     asyncio.run(main())
 
 
-def test_a_ticket_that_a_host_takes_in_a_task_of_its_own_outlives_it() -> None:
-    """Some prepare a call in tasks whose end means nothing; then nothing but the call itself gives it back."""
+def test_an_unstarted_ticket_outlives_a_task_that_only_prepares_the_call() -> None:
+    """A host may prepare a call in a task of its own, whose end means nothing."""
     line = Line()
 
-    async def take() -> None:
-        line.take(is_callers_task=False)
+    async def prepare() -> Ticket:
+        return line.take(is_callers_task=False)
 
-    async def main() -> int:
-        await asyncio.create_task(take())
-        await asyncio.create_task(take())
+    async def main() -> list[Ticket]:
+        ticket = await asyncio.create_task(prepare())
         await asyncio.sleep(0)
-        return len(line.tickets)
+        kept = list(line.tickets)
+        ticket.release_unstarted()
+        return [ticket, *kept]
 
-    assert asyncio.run(main()) == 2
+    ticket, *kept = asyncio.run(main())
+
+    assert kept == [ticket]
+    assert line.tickets == []
 
 
 def test_an_unstarted_ticket_goes_when_its_task_takes_another() -> None:
