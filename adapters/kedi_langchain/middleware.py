@@ -110,7 +110,8 @@ class HistoryMiddleware(AgentMiddleware[AgentState[Any], Any]):
 
     def _begin(self, request: Request) -> ModelStep | None:
         """Describe a request that is any of its business."""
-        policy, run = current_scope().policy(self._policy), current_run()
+        run = current_run()
+        policy = (run.scope if run is not None else current_scope()).policy(self._policy)
         if not request.messages or (not policy.is_active and run is None and not self._hook.is_set):
             return None
         refuse_wrapped(request.model)
