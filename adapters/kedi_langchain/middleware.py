@@ -73,7 +73,7 @@ class HistoryMiddleware(AgentMiddleware[AgentState[Any], Any]):
         if step is None:
             return handler(request)
         if step.prompt is not None:
-            step = step.submitted(self._hook.edit(step.prompt))
+            step = self._submitted(step, self._steps.known_prompt(step.prompt) or self._hook.edit(step.prompt))
         step = self._sent(step, step.edited.edit(self._steps.known(step.edited.shown)))
         with edited_outside(), self._undoing(step.edited):
             return step.answered(handler(step.to_send()))
@@ -86,7 +86,7 @@ class HistoryMiddleware(AgentMiddleware[AgentState[Any], Any]):
         if step is None:
             return await handler(request)
         if step.prompt is not None:
-            step = step.submitted(await self._hook.aedit(step.prompt))
+            step = self._submitted(step, self._steps.known_prompt(step.prompt) or await self._hook.aedit(step.prompt))
         step = self._sent(step, await step.edited.aedit(self._steps.known(step.edited.shown)))
         with edited_outside(), self._undoing(step.edited):
             return step.answered(await handler(step.to_send()))
@@ -128,6 +128,11 @@ class HistoryMiddleware(AgentMiddleware[AgentState[Any], Any]):
         )
         prompt = None if last else self._hook.newest(thread)
         return ModelStep(request, edited, run, prompt)
+
+    def _submitted(self, step: ModelStep, prompt: BaseMessage) -> ModelStep:
+        assert step.prompt is not None  # asked before
+        self._steps.remember_prompt(step.prompt, prompt)
+        return step.submitted(prompt)
 
     def _sent(self, step: ModelStep, edited: EditedRequest) -> ModelStep:
         edited.session.sent()

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Hashable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import Any, ClassVar, Protocol, cast
 
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
@@ -238,8 +239,9 @@ class EditingModel(BaseChatModel):
             turn.enter_sync()
         try:
             if (prompt := editor.hook.newest(messages)) is not None:
-                messages = [*messages[:-1], editor.hook.edit(prompt)]
-            request = editor.begin(messages, self, kwargs, scope, turn)
+                known = editor.failed_attempts.take_prompt(caller, prompt)
+                messages = [*messages[:-1], known or editor.hook.edit(prompt)]
+            request = replace(editor.begin(messages, self, kwargs, scope, turn), prompt=prompt)
             return editor.note(request.edit(editor.failed_attempts.take(caller, request.shown)))
         except BaseException as error:
             if turn is not None:
@@ -256,8 +258,9 @@ class EditingModel(BaseChatModel):
             await turn.enter()
         try:
             if (prompt := editor.hook.newest(messages)) is not None:
-                messages = [*messages[:-1], await editor.hook.aedit(prompt)]
-            request = editor.begin(messages, self, kwargs, scope, turn)
+                known = editor.failed_attempts.take_prompt(caller, prompt)
+                messages = [*messages[:-1], known or await editor.hook.aedit(prompt)]
+            request = replace(editor.begin(messages, self, kwargs, scope, turn), prompt=prompt)
             return editor.note(await request.aedit(editor.failed_attempts.take(caller, request.shown)))
         except BaseException as error:
             if turn is not None:
@@ -290,6 +293,8 @@ class EditingModel(BaseChatModel):
         if isinstance(error, Exception):
             for one in edited:
                 self.kedi_editor.failed_attempts.leave(caller, one.attempt)
+                if one.prompt is not None:
+                    self.kedi_editor.failed_attempts.leave_prompt(caller, one.prompt, one.shown[-1])
 
 
 _is_edited_outside: ContextVar[bool] = ContextVar("kedi_is_edited_outside", default=False)
