@@ -22,16 +22,17 @@ from kedi_compile.conversation.turns import Turn
 from kedi_compile.history.carried import Carried
 from kedi_langchain.continuation import without_response_id
 from kedi_langchain.dialect import DIALECT
+from kedi_langchain.origins import ThreadOrigins
 
 
 class ConversationCall:
     """A call of a wrapped model inside a turn that was entered."""
 
-    def __init__(self, turn: Turn, key: LaneKey, given: Sequence[BaseMessage]) -> None:
+    def __init__(self, turn: Turn, key: LaneKey, given: Sequence[BaseMessage], origins: ThreadOrigins) -> None:
         self.turn = turn
         self._lane: Lane[BaseMessage] = turn.state.lane(key)
         self._instructions = len(list(takewhile(lambda one: isinstance(one, SystemMessage), given)))
-        stored = self._lane.history.messages(DIALECT)
+        stored = self._lane.history.messages(DIALECT, origins.adopt)
         refuse_repetition(stored, given, turn)
         self.messages = [*given[: self._instructions], *stored, *given[self._instructions :]]
 

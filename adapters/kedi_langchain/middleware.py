@@ -27,6 +27,7 @@ from kedi_langchain.attempts import ModelSteps
 from kedi_langchain.durable import replacement
 from kedi_langchain.editing import EditedRequest, request_info
 from kedi_langchain.lanes import key_of
+from kedi_langchain.origins import ThreadOrigins
 from kedi_langchain.prompt import PromptHook
 from kedi_langchain.reading import archive_tool
 from kedi_langchain.runnable import refuse_wrapped
@@ -45,11 +46,14 @@ class HistoryMiddleware(AgentMiddleware[AgentState[Any], Any]):
 
     state_schema = HistoryState
 
-    def __init__(self, policy: HistoryPolicy[BaseMessage], new_session: NewSession, hook: PromptHook) -> None:
+    def __init__(
+        self, policy: HistoryPolicy[BaseMessage], new_session: NewSession, hook: PromptHook, origins: ThreadOrigins
+    ) -> None:
         super().__init__()
         self._policy = policy
         self._new_session = new_session
         self._hook = hook
+        self._origins = origins
         self._steps = ModelSteps()
         self.tools = [] if policy.archive is None else [archive_tool(policy.archive)]
 
@@ -119,7 +123,7 @@ class HistoryMiddleware(AgentMiddleware[AgentState[Any], Any]):
         carried, last = remembered(request.state)
         if run is not None:
             key = key_of(request.model, request.model_settings or {}, request.tools, request.response_format)
-            carried = run.settle(key, thread) or carried
+            carried = run.settle(key, thread, self._origins) or carried
         front = run.front if run is not None else []
         info = request_info(request.model, last + 1, getattr(request.runtime.execution_info, "run_id", None))
         session = self._new_session(policy, carried)
