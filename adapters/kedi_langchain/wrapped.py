@@ -24,7 +24,7 @@ from kedi_compile import HistoryConfigurationError
 from kedi_compile.conversation.scope import Scope, current_scope, entered
 from kedi_compile.conversation.turns import Turn
 from kedi_langchain.attempts import FailedAttempts, caller_of, invoking
-from kedi_langchain.conversation import one_by_one, refuse_several, refuse_v3
+from kedi_langchain.conversation import in_order, one_by_one, refuse_several, refuse_v3
 from kedi_langchain.editing import EditedRequest
 from kedi_langchain.prompt import PromptHook
 
@@ -86,6 +86,16 @@ class EditingModel(BaseChatModel):
     def batch(self, inputs: list[Any], config: Any = None, **kwargs: Any) -> list[AIMessage]:
         """Come through `invoke`; inside a conversation one after the other, in the order of the inputs."""
         return super().batch(inputs, one_by_one(config) if current_scope().enabled else config, **kwargs)
+
+    def batch_as_completed(self, inputs: Sequence[Any], config: Any = None, **kwargs: Any) -> Any:
+        """Come through `invoke`; inside a conversation in the order of the inputs, as `batch`."""
+        return super().batch_as_completed(inputs, one_by_one(config) if current_scope().enabled else config, **kwargs)
+
+    def abatch_as_completed(self, inputs: Sequence[Any], config: Any = None, **kwargs: Any) -> Any:
+        """Come through `ainvoke`; inside a conversation in the order of the inputs, which the host would mix."""
+        if current_scope().enabled:
+            return in_order(self, inputs, config, **kwargs)
+        return super().abatch_as_completed(inputs, config, **kwargs)
 
     def generate(
         self, messages: list[list[BaseMessage]], stop: list[str] | None = None, callbacks: Any = None, **kwargs: Any
