@@ -134,7 +134,7 @@ class LangChainAdapter:
 
     def middleware(self) -> HistoryMiddleware:
         """Return the middleware for `create_agent(middleware=[...])`; put it last, next to the model."""
-        return HistoryMiddleware(self._policy, self._new_session, self.hook)
+        return HistoryMiddleware(self._policy, self._new_session, self.hook, self._origins)
 
     def model_node(self, model: Runnable[Any, Any], *, key: str = "messages") -> Runnable[Any, Update]:
         """Return a graph node that calls `model` over `state[key]` and keeps an edit together with the answer.
@@ -176,7 +176,7 @@ class LangChainAdapter:
         turn: Turn | None,
     ) -> EditedRequest:
         """Begin a request of a wrapped model: a run of its own, in a turn that was entered if there is one."""
-        call = None if turn is None else ConversationCall(turn, key_of(model, arguments), messages)
+        call = None if turn is None else ConversationCall(turn, key_of(model, arguments), messages, self._origins)
         session = self._new_session(scope.policy(self._policy), Carried() if call is None else call.carried)
         shown = tuple(messages if call is None else call.messages)
         return EditedRequest(session, request_info(model), shown, model, arguments, call=call)

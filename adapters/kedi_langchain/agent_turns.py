@@ -33,6 +33,7 @@ from kedi_langchain.continuation import without_response_id
 from kedi_langchain.conversation import after_turn, refuse_repetition
 from kedi_langchain.dialect import DIALECT
 from kedi_langchain.editing import EditedRequest
+from kedi_langchain.origins import ThreadOrigins
 
 
 class AgentRun:
@@ -51,7 +52,7 @@ class AgentRun:
         self._carried = Carried()
         self._is_paused = False
 
-    def settle(self, key: LaneKey, thread: Sequence[BaseMessage]) -> Carried | None:
+    def settle(self, key: LaneKey, thread: Sequence[BaseMessage], origins: ThreadOrigins) -> Carried | None:
         """Find the run's lane at its first request and return what it carries; None at later ones.
 
         Raises:
@@ -60,7 +61,7 @@ class AgentRun:
         if self._lane is not None:
             return None
         lane = self._lane = self.turn.state.lane(key)
-        stored = lane.history.messages(DIALECT)
+        stored = lane.history.messages(DIALECT, origins.adopt)
         refuse_repetition(stored, thread, self.turn)
         self.front = list(stored)
         return lane.carried

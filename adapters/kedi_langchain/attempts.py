@@ -1,10 +1,10 @@
-"""What earlier attempts at a request had edited, for the next attempt at the same one.
+"""What earlier attempts at a request had sent, for the next attempt at the same one.
 
-A retry or a fallback makes several attempts at one logical request; the edit is proved once, and a later attempt takes
-it over. In an agent, all attempts of one model step share it (`ModelSteps`). Around a wrapped model, attempts belong
-together when they stand below one parent run, or below one retry or fallback that was wrapped with its sequences; only
-failed ones leave anything behind, so two equal requests of one batch never share an edit (`FailedAttempts`). Measured
-on langchain-core 1.8.
+A retry or a fallback makes several attempts at one logical request; the prompt hook is asked and the edit is proved
+once, and a later attempt takes both over. In an agent, all attempts of one model step share them (`ModelSteps`). Around
+a wrapped model, attempts belong together when they stand below one parent run, or below one retry or fallback that was
+wrapped with its sequences; only failed ones leave anything behind, so two equal requests of one batch never share an
+edit (`FailedAttempts`). Measured on langchain-core 1.8.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Generator, Hashable, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 from langchain_core.callbacks import BaseCallbackManager
@@ -25,6 +25,7 @@ from langchain_core.runnables.config import ensure_config, var_child_runnable_co
 from kedi_langchain.dialect import DIALECT
 from kedi_langchain.editing import Attempt
 
+LeftT = TypeVar("LeftT")
 Key = tuple[bytes, ...]
 
 _KEPT: Final = 256
@@ -36,24 +37,48 @@ _ONE_CALL: Final = "__kedi_one_call"
 _invoking: ContextVar[Hashable] = ContextVar("kedi_invoking", default=None)
 
 
-class FailedAttempts:
-    """The outcomes of failed attempts, by caller and by the fingerprints of the messages."""
+class _Left(Generic[LeftT]):
+    """What failed attempts leave, by caller and by the fingerprints of messages; each is taken once."""
 
     def __init__(self) -> None:
-        self._outcomes: OrderedDict[Hashable, dict[Key, list[Attempt]]] = OrderedDict()
+        self._by_caller: OrderedDict[Hashable, dict[Key, list[LeftT]]] = OrderedDict()
+
+    def leave(self, caller: Hashable, messages: Sequence[BaseMessage], left: LeftT) -> None:
+        """Leave something; a request that stands alone leaves nothing."""
+        if caller is not None:
+            self._by_caller.setdefault(caller, {}).setdefault(_key(messages), []).append(left)
+            while len(self._by_caller) > _KEPT:
+                self._by_caller.popitem(last=False)
+
+    def take(self, caller: Hashable, messages: Sequence[BaseMessage]) -> LeftT | None:
+        """Take what was left, or None."""
+        left = self._by_caller.get(caller) if caller is not None else None
+        found = left.get(_key(messages)) if left else None
+        return found.pop() if found else None
+
+
+class FailedAttempts:
+    """What failed attempts had done: their outcomes, and the prompts that the prompt hook had returned."""
+
+    def __init__(self) -> None:
+        self._outcomes: _Left[Attempt] = _Left()
+        self._prompts: _Left[BaseMessage] = _Left()
 
     def leave(self, caller: Hashable, attempt: Attempt) -> None:
         """Leave an attempt that failed."""
-        if caller is not None:
-            self._outcomes.setdefault(caller, {}).setdefault(_key(attempt.shown), []).append(attempt)
-            while len(self._outcomes) > _KEPT:
-                self._outcomes.popitem(last=False)
+        self._outcomes.leave(caller, attempt.shown, attempt)
 
     def take(self, caller: Hashable, messages: Sequence[BaseMessage]) -> Attempt | None:
         """Take over what an earlier attempt at this request left, or None."""
-        left = self._outcomes.get(caller) if caller is not None else None
-        found = left.get(_key(messages)) if left else None
-        return found.pop() if found else None
+        return self._outcomes.take(caller, messages)
+
+    def leave_prompt(self, caller: Hashable, given: BaseMessage, submitted: BaseMessage) -> None:
+        """Leave what a failed attempt sent in place of the prompt it was given."""
+        self._prompts.leave(caller, [given], submitted)
+
+    def take_prompt(self, caller: Hashable, given: BaseMessage) -> BaseMessage | None:
+        """Take over what an earlier attempt sent in place of this prompt, or None."""
+        return self._prompts.take(caller, [given])
 
 
 class ModelSteps:
@@ -65,6 +90,7 @@ class ModelSteps:
 
     def __init__(self) -> None:
         self._steps: WeakKeyDictionary[Any, Attempt] = WeakKeyDictionary()
+        self._prompts: WeakKeyDictionary[Any, tuple[BaseMessage, BaseMessage]] = WeakKeyDictionary()
 
     def remember(self, attempt: Attempt) -> None:
         """Remember what this step's attempts are to share."""
@@ -81,6 +107,17 @@ class ModelSteps:
         """Forget what this step's attempts share: what it refers to is gone."""
         if (step := _callbacks()) is not None:
             self._steps.pop(step, None)
+
+    def remember_prompt(self, given: BaseMessage, submitted: BaseMessage) -> None:
+        """Remember what this step's attempts are to send in place of a prompt."""
+        if (step := _callbacks()) is not None:
+            self._prompts[step] = (given, submitted)
+
+    def known_prompt(self, given: BaseMessage) -> BaseMessage | None:
+        """Return what an earlier attempt at this step sent in place of this prompt, or None."""
+        step = _callbacks()
+        earlier = self._prompts.get(step) if step is not None else None
+        return earlier[1] if earlier is not None and _are_same(earlier[:1], (given,)) else None
 
 
 def _are_same(some: tuple[BaseMessage, ...], others: tuple[BaseMessage, ...]) -> bool:

@@ -7,12 +7,14 @@ history would then be there twice. What an agent does in a scope is in `agent_tu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from typing import Any
 
+from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
+from langchain_core.runnables.config import get_config_list
 
 from kedi_compile import ConversationError
 from kedi_compile.conversation.lanes import Lane, LaneKey
@@ -22,16 +24,17 @@ from kedi_compile.conversation.turns import Turn
 from kedi_compile.history.carried import Carried
 from kedi_langchain.continuation import without_response_id
 from kedi_langchain.dialect import DIALECT
+from kedi_langchain.origins import ThreadOrigins
 
 
 class ConversationCall:
     """A call of a wrapped model inside a turn that was entered."""
 
-    def __init__(self, turn: Turn, key: LaneKey, given: Sequence[BaseMessage]) -> None:
+    def __init__(self, turn: Turn, key: LaneKey, given: Sequence[BaseMessage], origins: ThreadOrigins) -> None:
         self.turn = turn
         self._lane: Lane[BaseMessage] = turn.state.lane(key)
         self._instructions = len(list(takewhile(lambda one: isinstance(one, SystemMessage), given)))
-        stored = self._lane.history.messages(DIALECT)
+        stored = self._lane.history.messages(DIALECT, origins.adopt)
         refuse_repetition(stored, given, turn)
         self.messages = [*given[: self._instructions], *stored, *given[self._instructions :]]
 
@@ -101,3 +104,18 @@ def one_by_one(config: Any) -> Any:
     if isinstance(config, Sequence):
         return [{**one, "max_concurrency": 1} for one in config]
     return {**(config or {}), "max_concurrency": 1}
+
+
+async def in_order(
+    model: BaseChatModel, inputs: Sequence[Any], config: Any, *, return_exceptions: bool = False, **kwargs: Any
+) -> AsyncIterator[tuple[int, AIMessage | Exception]]:
+    """Ask a model about one input after the other, and yield each answer with the place of its input."""
+    for index, (given, own) in enumerate(zip(inputs, get_config_list(config, len(inputs)), strict=True)):
+        answer: AIMessage | Exception
+        try:
+            answer = await model.ainvoke(given, own, **kwargs)
+        except Exception as error:
+            if not return_exceptions:
+                raise
+            answer = error
+        yield index, answer

@@ -46,6 +46,8 @@ class EditedRequest:
     """How many of the shown messages are a conversation's and stand in front of a thread's own."""
     call: ConversationCall | None = None
     """The turn that this request is the whole of."""
+    prompt: BaseMessage | None = None
+    """The prompt that the hook was asked about, as it was given; what it returned is the last that is shown."""
 
     def edit(self, known: Attempt | None = None) -> EditedRequest:
         """Take over an attempt that is known, or run the condition and the processor on a synchronous path."""

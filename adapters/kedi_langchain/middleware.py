@@ -27,6 +27,7 @@ from kedi_langchain.attempts import ModelSteps
 from kedi_langchain.durable import replacement
 from kedi_langchain.editing import EditedRequest, request_info
 from kedi_langchain.lanes import key_of
+from kedi_langchain.origins import ThreadOrigins
 from kedi_langchain.prompt import PromptHook
 from kedi_langchain.reading import archive_tool
 from kedi_langchain.runnable import refuse_wrapped
@@ -45,11 +46,14 @@ class HistoryMiddleware(AgentMiddleware[AgentState[Any], Any]):
 
     state_schema = HistoryState
 
-    def __init__(self, policy: HistoryPolicy[BaseMessage], new_session: NewSession, hook: PromptHook) -> None:
+    def __init__(
+        self, policy: HistoryPolicy[BaseMessage], new_session: NewSession, hook: PromptHook, origins: ThreadOrigins
+    ) -> None:
         super().__init__()
         self._policy = policy
         self._new_session = new_session
         self._hook = hook
+        self._origins = origins
         self._steps = ModelSteps()
         self.tools = [] if policy.archive is None else [archive_tool(policy.archive)]
 
@@ -73,7 +77,7 @@ class HistoryMiddleware(AgentMiddleware[AgentState[Any], Any]):
         if step is None:
             return handler(request)
         if step.prompt is not None:
-            step = step.submitted(self._hook.edit(step.prompt))
+            step = self._submitted(step, self._steps.known_prompt(step.prompt) or self._hook.edit(step.prompt))
         step = self._sent(step, step.edited.edit(self._steps.known(step.edited.shown)))
         with edited_outside(), self._undoing(step.edited):
             return step.answered(handler(step.to_send()))
@@ -86,7 +90,7 @@ class HistoryMiddleware(AgentMiddleware[AgentState[Any], Any]):
         if step is None:
             return await handler(request)
         if step.prompt is not None:
-            step = step.submitted(await self._hook.aedit(step.prompt))
+            step = self._submitted(step, self._steps.known_prompt(step.prompt) or await self._hook.aedit(step.prompt))
         step = self._sent(step, await step.edited.aedit(self._steps.known(step.edited.shown)))
         with edited_outside(), self._undoing(step.edited):
             return step.answered(await handler(step.to_send()))
@@ -110,7 +114,8 @@ class HistoryMiddleware(AgentMiddleware[AgentState[Any], Any]):
 
     def _begin(self, request: Request) -> ModelStep | None:
         """Describe a request that is any of its business."""
-        policy, run = current_scope().policy(self._policy), current_run()
+        run = current_run()
+        policy = (run.scope if run is not None else current_scope()).policy(self._policy)
         if not request.messages or (not policy.is_active and run is None and not self._hook.is_set):
             return None
         refuse_wrapped(request.model)
@@ -118,7 +123,7 @@ class HistoryMiddleware(AgentMiddleware[AgentState[Any], Any]):
         carried, last = remembered(request.state)
         if run is not None:
             key = key_of(request.model, request.model_settings or {}, request.tools, request.response_format)
-            carried = run.settle(key, thread) or carried
+            carried = run.settle(key, thread, self._origins) or carried
         front = run.front if run is not None else []
         info = request_info(request.model, last + 1, getattr(request.runtime.execution_info, "run_id", None))
         session = self._new_session(policy, carried)
@@ -127,6 +132,11 @@ class HistoryMiddleware(AgentMiddleware[AgentState[Any], Any]):
         )
         prompt = None if last else self._hook.newest(thread)
         return ModelStep(request, edited, run, prompt)
+
+    def _submitted(self, step: ModelStep, prompt: BaseMessage) -> ModelStep:
+        assert step.prompt is not None  # asked before
+        self._steps.remember_prompt(step.prompt, prompt)
+        return step.submitted(prompt)
 
     def _sent(self, step: ModelStep, edited: EditedRequest) -> ModelStep:
         edited.session.sent()

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Hashable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import Any, ClassVar, Protocol, cast
 
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
@@ -23,7 +24,7 @@ from kedi_compile import HistoryConfigurationError
 from kedi_compile.conversation.scope import Scope, current_scope, entered
 from kedi_compile.conversation.turns import Turn
 from kedi_langchain.attempts import FailedAttempts, caller_of, invoking
-from kedi_langchain.conversation import one_by_one, refuse_several, refuse_v3
+from kedi_langchain.conversation import in_order, one_by_one, refuse_several, refuse_v3
 from kedi_langchain.editing import EditedRequest
 from kedi_langchain.prompt import PromptHook
 
@@ -85,6 +86,16 @@ class EditingModel(BaseChatModel):
     def batch(self, inputs: list[Any], config: Any = None, **kwargs: Any) -> list[AIMessage]:
         """Come through `invoke`; inside a conversation one after the other, in the order of the inputs."""
         return super().batch(inputs, one_by_one(config) if current_scope().enabled else config, **kwargs)
+
+    def batch_as_completed(self, inputs: Sequence[Any], config: Any = None, **kwargs: Any) -> Any:
+        """Come through `invoke`; inside a conversation in the order of the inputs, as `batch`."""
+        return super().batch_as_completed(inputs, one_by_one(config) if current_scope().enabled else config, **kwargs)
+
+    def abatch_as_completed(self, inputs: Sequence[Any], config: Any = None, **kwargs: Any) -> Any:
+        """Come through `ainvoke`; inside a conversation in the order of the inputs, which the host would mix."""
+        if current_scope().enabled:
+            return in_order(self, inputs, config, **kwargs)
+        return super().abatch_as_completed(inputs, config, **kwargs)
 
     def generate(
         self, messages: list[list[BaseMessage]], stop: list[str] | None = None, callbacks: Any = None, **kwargs: Any
@@ -238,8 +249,9 @@ class EditingModel(BaseChatModel):
             turn.enter_sync()
         try:
             if (prompt := editor.hook.newest(messages)) is not None:
-                messages = [*messages[:-1], editor.hook.edit(prompt)]
-            request = editor.begin(messages, self, kwargs, scope, turn)
+                known = editor.failed_attempts.take_prompt(caller, prompt)
+                messages = [*messages[:-1], known or editor.hook.edit(prompt)]
+            request = replace(editor.begin(messages, self, kwargs, scope, turn), prompt=prompt)
             return editor.note(request.edit(editor.failed_attempts.take(caller, request.shown)))
         except BaseException as error:
             if turn is not None:
@@ -256,8 +268,9 @@ class EditingModel(BaseChatModel):
             await turn.enter()
         try:
             if (prompt := editor.hook.newest(messages)) is not None:
-                messages = [*messages[:-1], await editor.hook.aedit(prompt)]
-            request = editor.begin(messages, self, kwargs, scope, turn)
+                known = editor.failed_attempts.take_prompt(caller, prompt)
+                messages = [*messages[:-1], known or await editor.hook.aedit(prompt)]
+            request = replace(editor.begin(messages, self, kwargs, scope, turn), prompt=prompt)
             return editor.note(await request.aedit(editor.failed_attempts.take(caller, request.shown)))
         except BaseException as error:
             if turn is not None:
@@ -290,6 +303,8 @@ class EditingModel(BaseChatModel):
         if isinstance(error, Exception):
             for one in edited:
                 self.kedi_editor.failed_attempts.leave(caller, one.attempt)
+                if one.prompt is not None:
+                    self.kedi_editor.failed_attempts.leave_prompt(caller, one.prompt, one.shown[-1])
 
 
 _is_edited_outside: ContextVar[bool] = ContextVar("kedi_is_edited_outside", default=False)

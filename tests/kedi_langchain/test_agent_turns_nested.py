@@ -288,3 +288,23 @@ def _raw(model: Any) -> Graph:
     builder.add_node("model", lambda state: {"messages": [model.invoke(state["messages"])]})
     builder.add_edge(START, "model")
     return builder.compile()
+
+
+@each_inner
+@pytest.mark.parametrize("is_hook", [False, True], ids=["processor", "prompt hook"])
+def test_a_callback_of_the_agents_own_is_inside_the_turn(inner_of: Callable[[Transport], Call], is_hook: bool) -> None:
+    """What it asks inherits the conversation, so it runs without."""
+    outer, inner = answering("done"), answering("better")
+    call = inner_of(inner)
+
+    def edit(ctx: Context) -> list[BaseMessage]:
+        call("inner")
+        return list(ctx.messages)
+
+    ours = adapter(user_prompt_submit=lambda prompt: call("inner")) if is_hook else adapter(edit)
+    with history_scope(True) as state:
+        agent(outer, ours).invoke({"messages": "hello"})
+
+    assert inner.sent == [["< inner"]]
+    assert outer.sent == [["< better"] if is_hook else ["< hello"]]
+    assert state.turns == 1

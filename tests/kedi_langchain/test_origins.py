@@ -45,3 +45,39 @@ def test_a_ledger_that_knows_an_id_is_true() -> None:
     ledger.record(HumanMessage("one", id="m1"), ORIGINS)
 
     assert ledger
+
+
+def test_a_message_without_an_id_that_is_read_back_is_found_by_its_content() -> None:
+    """If it is the only one of its content, and known from one place."""
+    ledger = ThreadOrigins()
+    ledger.record(HumanMessage("one"), ORIGINS)
+    alone, first, second = HumanMessage("one"), HumanMessage("one"), HumanMessage("one")
+
+    ledger.adopt([alone, HumanMessage("two")])
+    ledger.adopt([first, second])
+
+    assert ledger.find(alone) == ORIGINS
+    assert ledger.find(first) == ledger.find(second) == ()
+
+
+def test_equal_messages_from_two_places_are_ambiguous() -> None:
+    """Neither is taken for the other."""
+    ledger = ThreadOrigins()
+    ledger.record(HumanMessage("one"), ORIGINS)
+    ledger.record(HumanMessage("one"), (HistoryOrigin("user", "run-2"),))
+    read = HumanMessage("one")
+
+    ledger.adopt([read])
+
+    assert ledger.find(read) == ()
+
+
+def test_a_message_with_an_id_is_not_adopted_by_its_content() -> None:
+    """Its id says which one it is."""
+    ledger = ThreadOrigins()
+    ledger.record(HumanMessage("one"), ORIGINS)
+    read = HumanMessage("one", id="m1")
+
+    ledger.adopt([read])
+
+    assert ledger.find(read) == ()
