@@ -8,6 +8,7 @@ around a call that a tool makes. Measured on langchain-core 1.8, langgraph 1.2.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, NamedTuple, cast
@@ -26,7 +27,7 @@ from kedi_compile import ConversationError, HistoryConfigurationError
 from kedi_compile.conversation.lanes import Lane, LaneKey
 from kedi_compile.conversation.scope import Scope, current_scope
 from kedi_compile.conversation.state import ConversationState
-from kedi_compile.conversation.tickets import Ticket, around, find_around
+from kedi_compile.conversation.tickets import Ticket, around, caller, find_around, find_read
 from kedi_compile.conversation.turns import Turn, begin
 from kedi_compile.history.carried import Carried
 from kedi_langchain.continuation import without_response_id
@@ -125,6 +126,7 @@ class _RunEnds(BaseCallbackHandler):
     raise_error = True  # a commit that fails must fail the run
 
     def __init__(self, enclosing: Sequence[Ticket] = ()) -> None:
+        self.caller = caller()
         self._enclosing = enclosing
         self._runs: dict[UUID, _Run] = {}
         self._agents: dict[UUID, AgentRun] = {}
@@ -183,8 +185,13 @@ class _RunEnds(BaseCallbackHandler):
             agent.fail(error)
 
     def add(self, run_id: UUID, agent: AgentRun) -> None:
-        """Let a graph's run end this turn."""
+        """Let a graph's run end this turn, which its outermost caller has to read on where it is a stream."""
         self._agents[run_id] = agent
+        agent.turn.ticket.reader = self.caller
+
+    def tickets(self) -> list[Ticket]:
+        """Return the tickets of the turns under way."""
+        return [agent.turn.ticket for agent in list(self._agents.values())]
 
     def agent(self, run_id: UUID) -> AgentRun | None:
         """Return the turn of a graph's run."""
@@ -230,13 +237,21 @@ class _RunEnds(BaseCallbackHandler):
         return self._agents.pop(run_id, None)
 
 
+_begun: ContextVar[tuple[weakref.ref[_RunEnds], ...]] = ContextVar("kedi_begun", default=())
+"""The handlers of the runs that this context has begun, and may have to read on."""
+
+
 class _InScope:
     """What the host asks, as if it were a context variable, which handler a new run gets."""
 
     def get(self) -> _RunEnds | None:
         """Return a new handler inside an enabled scope, and inside a turn."""
         enclosing = around()
-        return _RunEnds(enclosing) if enclosing or current_scope().enabled else None
+        if not enclosing and not current_scope().enabled:
+            return None
+        handler = _RunEnds(enclosing)
+        _begun.set((*(known for known in _begun.get() if known() is not None), weakref.ref(handler)))
+        return handler
 
 
 # The host asks for `get` alone; it adds a handler only to a run that has none of this class above it.
@@ -249,7 +264,13 @@ def _turns_around() -> Iterator[Ticket]:
         yield from handler.turns_above(run_id)
 
 
+def _turns_read() -> Iterator[Ticket]:
+    handlers = (known() for known in _begun.get())
+    return (ticket for handler in handlers if handler is not None for ticket in handler.tickets())
+
+
 find_around(_turns_around)
+find_read(_turns_read)
 
 
 def open_run(runtime: Runtime[Any]) -> AgentRun | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar, Generic
 
@@ -20,10 +20,8 @@ from pydantic_ai.capabilities import (
     AbstractCapability,
     CapabilityOrdering,
     ModelFallback,
-    ProcessHistory,
-    WrapperCapability,
 )
-from pydantic_ai.capabilities.abstract import AgentNode, WrapModelRequestHandler, WrapRunHandler, leaf_capabilities
+from pydantic_ai.capabilities.abstract import AgentNode, WrapModelRequestHandler, WrapRunHandler
 from pydantic_ai.exceptions import ModelRetry, SkipModelRequest
 from pydantic_ai.messages import ModelMessage, ModelRequestPart, ModelResponse, ModelResponsePart
 from pydantic_ai.models import Model, ModelRequestContext
@@ -33,7 +31,6 @@ from pydantic_ai.toolsets import AbstractToolset
 
 from kedi_compile import (
     HistoryArchiveSettings,
-    HistoryConfigurationError,
     HistoryProcessorCallback,
     HistoryProcessorCondition,
     structure,
@@ -57,6 +54,7 @@ from kedi_pydantic_ai.conversation import ConversationRun
 from kedi_pydantic_ai.dialect import PydanticDialect
 from kedi_pydantic_ai.origins import PartOrigins
 from kedi_pydantic_ai.reading import archive_toolset
+from kedi_pydantic_ai.rivals import refuse_rivals, refuse_second_turn
 from kedi_pydantic_ai.usage import reported_tokens
 from kedi_pydantic_ai.wire import CheckedModel, completed
 
@@ -126,6 +124,11 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
             warn_about_prefix()
 
     @property
+    def conversation(self) -> ConversationRun | None:
+        """The turn that this copy's run is, if it is one."""
+        return self._conversation
+
+    @property
     def is_active(self) -> bool:
         """Whether this adapter has a processor to run, or an archive."""
         return self._policy.is_active
@@ -145,7 +148,7 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
 
     def for_agent(self, agent: AbstractAgent[AgentDepsT, Any]) -> PydanticAdapter[AgentDepsT]:
         """Check the agent's other capabilities and return this adapter."""
-        self._refuse_rivals(agent.root_capability)
+        refuse_rivals(self, agent.root_capability)
         return self
 
     def get_default_conversation_id(self, run_id: str) -> str | None:
@@ -174,7 +177,7 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
     async def before_run(self, ctx: RunContext[AgentDepsT]) -> None:
         """Check the capabilities that were added for this run."""
         if ctx.root_capability is not None:
-            self._refuse_rivals(ctx.root_capability)
+            refuse_rivals(self, ctx.root_capability)
 
     async def wrap_run(self, ctx: RunContext[AgentDepsT], *, handler: WrapRunHandler) -> AgentRunResult[Any]:
         """Run, as a turn where there is a conversation: its commit comes with the result, or nothing does."""
@@ -182,7 +185,7 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         if run is None:
             return await self._wrap_run(handler)
         if ctx.root_capability is not None:
-            self._refuse_second_turn(ctx.root_capability)  # before waiting for one's own ticket
+            refuse_second_turn(self, ctx.root_capability)  # before waiting for one's own ticket
         await run.turn.enter(detach=False)  # a cancel that comes before the host begins leaves this task behind
         try:
             result = await self._wrap_run(handler)
@@ -337,49 +340,6 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
             shift(self._step.marks, written.removed)
             self._step.written = None
         self._session.undo()
-
-    def _refuse_rivals(self, root: AbstractCapability[AgentDepsT]) -> None:
-        if not self.is_active:
-            return
-        leaves = _leaves(root)
-        if any(isinstance(leaf, ProcessHistory) for leaf in leaves):
-            msg = "`ProcessHistory` stands beside an adapter that edits the history too; compose both in one callback"
-            raise HistoryConfigurationError(msg)
-        editors = [leaf for leaf in leaves if isinstance(leaf, PydanticAdapter) and leaf.is_active]
-        if len(editors) > 1:
-            msg = f"{len(editors)} `PydanticAdapter`s that edit the history stand on one agent; keep one"
-            raise HistoryConfigurationError(msg)
-
-    def _refuse_second_turn(self, root: AbstractCapability[AgentDepsT]) -> None:
-        """Refuse rivals, and another adapter that would begin the same turn; all tickets are given back then."""
-        leaves = [leaf for leaf in _leaves(root) if isinstance(leaf, PydanticAdapter)]
-        runs = [run for leaf in leaves if (run := leaf._conversation) is not None]  # noqa: SLF001  # its own class
-        try:
-            self._refuse_rivals(root)
-            _refuse_several(runs)
-        except HistoryConfigurationError:
-            for run in runs:
-                run.turn.release_unstarted()
-            raise
-
-
-def _refuse_several(runs: Sequence[ConversationRun]) -> None:
-    if len(runs) > 1:
-        msg = (
-            f"{len(runs)} `PydanticAdapter`s stand on one agent in a conversation; keep one, or each would begin the "
-            "same turn"
-        )
-        raise HistoryConfigurationError(msg)
-
-
-def _leaves(root: AbstractCapability[Any]) -> list[AbstractCapability[Any]]:
-    return [_unwrapped(leaf) for leaf in leaf_capabilities(root)]
-
-
-def _unwrapped(capability: AbstractCapability[Any]) -> AbstractCapability[Any]:
-    while isinstance(capability, WrapperCapability):
-        capability = capability.wrapped
-    return capability
 
 
 class _Step:

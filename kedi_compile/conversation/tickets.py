@@ -32,12 +32,20 @@ _reading: ContextVar[tuple[Ticket, ...]] = ContextVar("kedi_reading", default=()
 """The tickets of the streams that this context reads and has not read to the end."""
 
 
-_finders: list[Callable[[], Iterable[Ticket]]] = []
+Finder = Callable[[], Iterable["Ticket"]]
+
+_finders: list[Finder] = []
+_read_finders: list[Finder] = []
 
 
-def find_around(find: Callable[[], Iterable[Ticket]]) -> None:
+def find_around(find: Finder) -> None:
     """Let `find` tell of turns around a caller, for a host whose steps do not run in the context of their turn."""
     _finders.append(find)
+
+
+def find_read(find: Finder) -> None:
+    """Let `find` tell of streams that a caller reads, for a host that makes the stream itself."""
+    _read_finders.append(find)
 
 
 def around() -> tuple[Ticket, ...]:
@@ -58,8 +66,8 @@ class Ticket:
         self.cleanups = Cleanups()
         self.loop = _running_loop()
         self.task = current_task() if is_callers_task else None
-        self.taker: object = _caller() if is_callers_task else self
-        self.reader: Caller | None = None
+        self.taker: object = caller() if is_callers_task else self
+        self.reader: Caller | None = None  # who has to read it on, where it is a stream's
         self.is_started = False
         self.inner: set[Ticket] = set()
         self._line = line
@@ -90,7 +98,7 @@ class Ticket:
     def read(self) -> Generator[None]:
         """Let the caller of a stream do what it likes between two items: it is not in the turn."""
         self.leave()
-        self.reader = _caller()
+        self.reader = caller()
         _reading.set((*(one for one in _reading.get() if one.is_open), self))
         try:
             yield
@@ -225,9 +233,12 @@ class _Waiting:
     def is_for_own_stream(self) -> bool:
         """Whether an earlier ticket is that of a stream which the caller itself would have to read on."""
         # By context too: a server may read one stream in many threads, and serve others in them meanwhile.
-        caller, own = _caller(), _reading.get()
+        reader, own = (
+            self._ticket.reader or caller(),
+            {*_reading.get(), *(one for find in _read_finders for one in find())},
+        )
         with _lock:
-            return any(one.reader == caller for one in _waited_for(self._ticket) if one in own)
+            return any(one.reader == reader for one in _waited_for(self._ticket) if one in own)
 
     def refuse_own_stream(self) -> None:
         """Refuse to wait for a stream of the caller's own.
@@ -286,7 +297,8 @@ The loop closes a dropped stream in a task of its own; one of a chain hands that
 """
 
 
-def _caller() -> Caller:
+def caller() -> Caller:
+    """Return who calls: the task, or the thread where there is none."""
     return current_task() or threading.get_ident()
 
 
