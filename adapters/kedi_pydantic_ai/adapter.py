@@ -23,7 +23,7 @@ from pydantic_ai.capabilities import (
 )
 from pydantic_ai.capabilities.abstract import AgentNode, WrapModelRequestHandler, WrapRunHandler
 from pydantic_ai.exceptions import ModelRetry, SkipModelRequest
-from pydantic_ai.messages import ModelMessage, ModelRequestPart, ModelResponse, ModelResponsePart
+from pydantic_ai.messages import ModelMessage, ModelResponse
 from pydantic_ai.models import Model, ModelRequestContext
 from pydantic_ai.run import AgentRunResult
 from pydantic_ai.tools import AgentDepsT, RunContext
@@ -39,7 +39,6 @@ from kedi_compile.conversation.scope import current_scope
 from kedi_compile.conversation.turns import Turn, begin
 from kedi_compile.history.archiving import Surroundings
 from kedi_compile.history.carried import Carried
-from kedi_compile.history.context import RequestInfo
 from kedi_compile.history.drive import drive
 from kedi_compile.history.flow import Staged
 from kedi_compile.history.lifecycle import RequestState
@@ -55,6 +54,7 @@ from kedi_pydantic_ai.dialect import PydanticDialect
 from kedi_pydantic_ai.origins import PartOrigins
 from kedi_pydantic_ai.reading import archive_toolset
 from kedi_pydantic_ai.rivals import refuse_rivals, refuse_second_turn
+from kedi_pydantic_ai.step import Step, request_info
 from kedi_pydantic_ai.usage import reported_tokens
 from kedi_pydantic_ai.wire import CheckedModel, completed
 
@@ -230,7 +230,7 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         """Let one request step run, and note its answer or take its edit back."""
         if not self._looks:
             return await handler(request_context)
-        self._step = step = _Step(run_marks(handler))
+        self._step = step = Step(run_marks(handler))
         if self._prompt is not None:
             show_prompt(step.marks, ctx, self._prompt)
         try:
@@ -260,7 +260,7 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
             self._drop_old_state(request_context)
             return request_context
         shown = list(request_context.messages)
-        info = _request_info(ctx, request_context.model)
+        info = request_info(ctx, request_context.model)
         outcome = await self._session.edit(shown, info, reread=lambda: list(request_context.messages))
         self._step.info = info
         if isinstance(outcome, Staged):
@@ -309,7 +309,7 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         self._conversation = conversation
         self._prompt = None
         self._start_session(Carried())
-        self._step = _Step()
+        self._step = Step()
 
     def _start_session(self, carried: Carried) -> None:
         self._session = RunSession(
@@ -340,27 +340,3 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
             shift(self._step.marks, written.removed)
             self._step.written = None
         self._session.undo()
-
-
-class _Step:
-    """What one request step has done so far."""
-
-    def __init__(self, marks: Any = None) -> None:
-        self.marks = marks
-        self.info: RequestInfo | None = None
-        self.staged: Staged[ModelMessage] | None = None
-        self.snapshot: tuple[ModelRequestPart | ModelResponsePart, ...] = ()
-        self.written: lists.Written | None = None
-        self.validated: list[ModelMessage] = []
-        self.response: ModelResponse | None = None
-
-
-def _request_info(ctx: RunContext[Any], model: Model) -> RequestInfo:
-    location = (ctx.metadata or {}).get("source_location")
-    return RequestInfo(
-        model_id=model.model_id,
-        request_index=ctx.run_step,
-        run_id=ctx.run_id,
-        source_location=location if isinstance(location, str) else None,
-        model_names=tuple(one.model_name for one in serving_models(model)),
-    )

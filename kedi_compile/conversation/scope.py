@@ -86,10 +86,13 @@ class AgentProfile:
     history_processing: HistoryProcessingSettings | None = None
 
     def __post_init__(self) -> None:
-        given: object = self.history_processing
-        if given is not None and not isinstance(given, HistoryProcessingSettings):
-            msg = f"`history_processing` is {given!r}; pass `HistoryProcessingSettings`, or None to inherit"
-            raise HistoryConfigurationError(msg)
+        _check_settings(self.history_processing)
+
+
+def _check_settings(given: object) -> None:
+    if given is not None and not isinstance(given, HistoryProcessingSettings):
+        msg = f"`history_processing` is {given!r}; pass `HistoryProcessingSettings`, or None to inherit"
+        raise HistoryConfigurationError(msg)
 
 
 @dataclass(frozen=True, slots=True)

@@ -233,10 +233,8 @@ class _Waiting:
     def is_for_own_stream(self) -> bool:
         """Whether an earlier ticket is that of a stream which the caller itself would have to read on."""
         # By context too: a server may read one stream in many threads, and serve others in them meanwhile.
-        reader, own = (
-            self._ticket.reader or caller(),
-            {*_reading.get(), *(one for find in _read_finders for one in find())},
-        )
+        reader = self._ticket.reader or caller()
+        own = {*_reading.get(), *(one for find in _read_finders for one in find())}
         with _lock:
             return any(one.reader == reader for one in _waited_for(self._ticket) if one in own)
 

@@ -11,6 +11,7 @@ import pytest
 from langchain_core.messages import BaseMessage
 
 from chats import Context, adapter, calls, keep, lines
+from kedi_compile import ConversationError
 from kedi_compile.conversation import history_scope
 from kedi_langchain import LangChainAdapter
 from threads import Gate, agent, answering, says
@@ -121,6 +122,39 @@ def test_a_stream_that_was_left_commits_nothing(leave: Any, mode: str) -> None:
 
     assert transport.sent[-2:] == [["< one"], ["< one", "> one two", "< two"]]
     assert state.turns == 2
+
+
+def test_a_run_inside_an_open_stream_of_its_own_caller_is_refused() -> None:
+    """It would wait for a stream that nobody can read on meanwhile; read to the end, it is served."""
+    subject = agent(answering("one two"), adapter(keep(5)))
+
+    with history_scope(True) as state:
+        stream = subject.stream(says("open"), stream_mode="values")
+        next(stream)
+        with pytest.raises(ConversationError, match="a stream that its own caller has not read"):
+            subject.invoke(says("inside"))
+        list(stream)
+        subject.invoke(says("after"))
+
+    assert state.turns == 2
+
+
+async def test_an_awaited_run_inside_an_open_stream_of_its_own_caller_is_refused() -> None:
+    """The same on the asynchronous path; another task waits for the stream."""
+    transport = answering("one two")
+    subject = agent(transport, adapter(keep(5)))
+
+    with history_scope(True) as state:
+        stream = subject.astream(says("open"), stream_mode="values")
+        await anext(stream)
+        with pytest.raises(ConversationError, match="a stream that its own caller has not read"):
+            await subject.ainvoke(says("inside"))
+        other = asyncio.ensure_future(subject.ainvoke(says("other")))
+        _ = [values async for values in stream]
+        await other
+
+    assert state.turns == 2
+    assert transport.sent[-1] == ["< open", "> one two", "< other"]
 
 
 async def _aclosed(stream: Any) -> None:
