@@ -122,10 +122,10 @@ class Ticket:
                 stream which the caller itself reads.
         """
         with _Waiting(self) as waiting:
-            for _ in range(_ROUNDS):
+            for pause in _PATIENCE:
                 if not waiting.is_for_own_stream():
                     break
-                await asyncio.sleep(0)
+                await asyncio.sleep(pause)
             waiting.refuse_own_stream()
             await asyncio.wrap_future(self._served)
 
@@ -288,10 +288,11 @@ def _before(ticket: Ticket) -> list[Ticket]:
 Caller = asyncio.Task[object] | int
 """A task, or the number of a thread that runs none."""
 
-_ROUNDS: Final = 100
-"""How many rounds of the event loop a stream has that was dropped, until it is taken for one that is still read.
+_PATIENCE: Final = (*[0.0] * 100, *[0.01] * 100)
+"""The pauses, in seconds, that a stream has which was dropped, until it is taken for one that is still read.
 
-The loop closes a dropped stream in a task of its own; one of a chain hands that down from step to step.
+The loop closes a dropped stream in a task of its own; one of a chain hands that down from step to step, and one of an
+agent waits for threads.
 """
 
 

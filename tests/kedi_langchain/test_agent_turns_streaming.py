@@ -129,7 +129,7 @@ def test_a_run_inside_an_open_stream_of_its_own_caller_is_refused() -> None:
     subject = agent(answering("one two"), adapter(keep(5)))
 
     with history_scope(True) as state:
-        stream = subject.stream(says("open"), stream_mode="values")
+        stream = subject.stream(says("open"), stream_mode="messages")
         next(stream)
         with pytest.raises(ConversationError, match="a stream that its own caller has not read"):
             subject.invoke(says("inside"))
@@ -145,12 +145,12 @@ async def test_an_awaited_run_inside_an_open_stream_of_its_own_caller_is_refused
     subject = agent(transport, adapter(keep(5)))
 
     with history_scope(True) as state:
-        stream = subject.astream(says("open"), stream_mode="values")
+        stream = subject.astream(says("open"), stream_mode="messages")
         await anext(stream)
         with pytest.raises(ConversationError, match="a stream that its own caller has not read"):
             await subject.ainvoke(says("inside"))
         other = asyncio.ensure_future(subject.ainvoke(says("other")))
-        _ = [values async for values in stream]
+        _ = [chunk async for chunk in stream]
         await other
 
     assert state.turns == 2
