@@ -13,6 +13,7 @@ ROOT = Path(__file__).parent.parent
 REFERENCE = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
 SECTIONS = {
     "SPECIFICATION.md": [
+        "Stateful Conversation History",
         "User-Defined History Processing",
         "Native Configuration",
         "Conditional Processing",
