@@ -47,7 +47,7 @@ from kedi_compile.history.prompt import UserPromptSubmit, submit
 from kedi_compile.history.reasoning import BoundReasoning, ReasoningProtection
 from kedi_compile.session import RunSession
 from kedi_pydantic_ai import lists
-from kedi_pydantic_ai.boundary import Prompt, run_marks, shift, show_prompt
+from kedi_pydantic_ai.boundary import Prompt, run_marks, shift, show_prompt, step_marks
 from kedi_pydantic_ai.continuation import serving_models, without_old_state
 from kedi_pydantic_ai.conversation import ConversationRun
 from kedi_pydantic_ai.dialect import PydanticDialect
@@ -118,6 +118,7 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         self._user_prompt_submit = user_prompt_submit
         self._origins = PartOrigins()
         self._prompt: Prompt | None = None
+        self._marks: Any = None
         self._taken: dict[str, Turn] = {}  # by run id, until the run is made; shared by the copies of all runs
         self._begin(None)
         if history_processor is not None:
@@ -201,6 +202,7 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
 
     async def _wrap_run(self, handler: WrapRunHandler) -> AgentRunResult[Any]:
         """Run, then count the last request; take back an edit whose answer the host dropped."""
+        self._marks = run_marks(handler)
         try:
             result = await handler()
         except BaseException:
@@ -222,6 +224,8 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         if self._user_prompt_submit is None or node.user_prompt is None:
             return node
         self._prompt = await drive(submit(self._user_prompt_submit, node.user_prompt), self._owner)
+        show_prompt(self._marks, self._prompt)
+        ctx.prompt = self._prompt
         return replace(node, user_prompt=self._prompt)
 
     async def wrap_model_request(
@@ -230,9 +234,7 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         """Let one request step run, and note its answer or take its edit back."""
         if not self._looks:
             return await handler(request_context)
-        self._step = step = Step(run_marks(handler))
-        if self._prompt is not None:
-            show_prompt(step.marks, ctx, self._prompt)
+        self._step = step = Step(step_marks(handler))
         try:
             response = await handler(request_context)
         except (ModelRetry, SkipModelRequest):

@@ -2,7 +2,7 @@
 
 The host counts its mark on the list its before-hooks leave, and does not count again when a request fails, so putting
 removed messages back would move old ones into `new_messages()`. Nothing public reaches mark and prompt: they are found
-through the innermost handler, and where that has another shape they are left alone. Measured on pydantic-ai-slim 2.68.
+through the innermost handlers; where those have another shape they are left alone. Measured on pydantic-ai-slim 2.68.
 """
 
 from __future__ import annotations
@@ -11,17 +11,26 @@ from collections.abc import Sequence
 from typing import Any
 
 from pydantic_ai.messages import UserContent
-from pydantic_ai.tools import RunContext
 
 Prompt = str | Sequence[UserContent]
 
 
+def step_marks(handler: Any) -> Any:
+    """Return the object that holds a run's marks, given the host's own handler of a request, or None."""
+    return getattr(_held(handler, "ctx"), "deps", None)
+
+
 def run_marks(handler: Any) -> Any:
-    """Return the object that holds a run's marks, given the host's own request handler, or None."""
-    names: tuple[str, ...] = getattr(getattr(handler, "__code__", None), "co_freevars", ())
-    cells: tuple[Any, ...] = getattr(handler, "__closure__", None) or ()
-    cell = next((cell for name, cell in zip(names, cells, strict=False) if name == "ctx"), None)
-    return None if cell is None else getattr(cell.cell_contents, "deps", None)
+    """Return the same object, given the host's own handler of a whole run, or None."""
+    return getattr(getattr(_held(_held(handler, "build_result"), "agent_run"), "ctx", None), "deps", None)
+
+
+def _held(function: Any, name: str) -> Any:
+    """What a nested function holds of the one around it, or None."""
+    names: tuple[str, ...] = getattr(getattr(function, "__code__", None), "co_freevars", ())
+    cells: tuple[Any, ...] = getattr(function, "__closure__", None) or ()
+    cell = next((cell for held, cell in zip(names, cells, strict=False) if held == name), None)
+    return None if cell is None else cell.cell_contents
 
 
 def shift(marks: Any, by: int) -> None:
@@ -31,13 +40,7 @@ def shift(marks: Any, by: int) -> None:
             setattr(marks, name, index + by)
 
 
-def show_prompt(marks: Any, ctx: RunContext[Any], prompt: Prompt) -> None:
-    """Make the edited prompt the one that hooks and tools see as `ctx.prompt`, in this step and in later ones.
-
-    The tools of the first step hold a context that the host made before any request.
-    """
-    ctx.prompt = prompt
-    if ctx.tool_manager is not None and ctx.tool_manager.ctx is not None:
-        ctx.tool_manager.ctx.prompt = prompt
+def show_prompt(marks: Any, prompt: Prompt) -> None:
+    """Make the edited prompt the one that prompt functions, tools and hooks see as `ctx.prompt` from now on."""
     if hasattr(marks, "prompt"):
         marks.prompt = prompt

@@ -13,7 +13,7 @@ from pydantic_ai.exceptions import ModelHTTPError
 from pydantic_ai.messages import ModelMessage
 
 from agents import Context, Script, adapter, keep, lines, says, turns
-from kedi_pydantic_ai.boundary import run_marks, shift
+from kedi_pydantic_ai.boundary import run_marks, shift, show_prompt, step_marks
 
 OVERLOADED = ModelHTTPError(529, "scripted", None)
 
@@ -98,10 +98,12 @@ def test_marks_are_found_through_the_hosts_own_handler() -> None:
     def handler_of(ctx: Graph) -> Callable[[], Graph]:
         return lambda: ctx
 
-    marks = run_marks(handler_of(Graph()))
+    marks = step_marks(handler_of(Graph()))
     shift(marks, 4)
 
     assert marks.new_message_index == 7
     assert marks.resumed_request_index is None
+    assert step_marks(print) is None
     assert run_marks(print) is None
     shift(None, 4)
+    show_prompt(None, "nowhere")

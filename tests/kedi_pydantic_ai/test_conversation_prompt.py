@@ -73,6 +73,24 @@ def test_the_hook_works_without_a_conversation(entry: str) -> None:
     assert lines(finished.new_messages) == ["< NOW", "> call c1", "< result c1", "> done"]
 
 
+@EACH
+def test_functions_that_write_prompts_see_the_edited_one(entry: str) -> None:
+    """An instruction or system prompt that quotes the prompt cannot send what the hook took out."""
+    script = Script("done")
+    agent = talking(script, shouting(), instructions=lambda ctx: f"About {ctx.prompt}.")
+
+    @agent.system_prompt
+    def quote(ctx: RunContext[Any]) -> str:
+        return f"Asked: {ctx.prompt}"
+
+    run_through(entry, agent, "now")
+
+    (request,) = script.requests[0]
+    assert isinstance(request, m.ModelRequest)
+    assert request.instructions == "About NOW."
+    assert [part.content for part in request.parts if isinstance(part, m.SystemPromptPart)] == ["Asked: NOW"]
+
+
 def test_a_prompt_of_several_parts_is_edited_as_a_sequence() -> None:
     """Files stay what they are."""
     image = m.BinaryContent(b"\x89PNG", media_type="image/png")
