@@ -27,7 +27,7 @@ from kedi_compile import ConversationError, HistoryConfigurationError
 from kedi_compile.conversation.lanes import Lane, LaneKey
 from kedi_compile.conversation.scope import Scope, current_scope
 from kedi_compile.conversation.state import ConversationState
-from kedi_compile.conversation.tickets import Ticket, around, caller, find_around, find_read
+from kedi_compile.conversation.tickets import Ticket, around, caller, current_task, find_around, find_read
 from kedi_compile.conversation.turns import Turn, begin
 from kedi_compile.history.carried import Carried
 from kedi_langchain.continuation import without_response_id
@@ -86,27 +86,33 @@ class AgentRun:
         """Remember that the graph was paused: nothing can resume it, so its turn never ends."""
         self._is_paused = self._is_paused or isinstance(error, GraphInterrupt)
 
-    def end(self, outputs: object) -> None:
+    async def end(self, outputs: object) -> None:
         """Commit what the conversation and the whole thread are now; nothing, where no model was asked."""
-        if not self.turn.is_open:
-            return
-        if self._lane is None or self._is_paused:
+        lane = self._left(outputs)
+        if self.turn.is_open:
+            await (self.turn.abandon() if lane is None else self.turn.commit(lane))
+
+    def end_sync(self, outputs: object) -> None:
+        """Do what `end` does on a synchronous path."""
+        lane = self._left(outputs)
+        if self.turn.is_open and lane is None:
             self.turn.abandon_sync()
-            return
+        elif self.turn.is_open and lane is not None:
+            self.turn.commit_sync(lane)
+
+    def _left(self, outputs: object) -> Lane[BaseMessage] | None:
+        if self._lane is None or self._is_paused:
+            return None
         # What a caller asked the graph for need not hold the messages; then they are put together.
         found = outputs.get("messages") if isinstance(outputs, Mapping) else None
         thread = convert_to_messages(found) if isinstance(found, list) else self._put_together()
-        self.turn.commit_sync(after_turn(self._lane, [*self.front, *thread], self._carried))
+        return after_turn(self._lane, [*self.front, *thread], self._carried)
 
     def _put_together(self) -> list[BaseMessage]:
         """The thread of the last request with its answer, and the results of tools behind that."""
         last = self._thread[-1] if self._thread else None
         called = [call["id"] for call in last.tool_calls] if isinstance(last, AIMessage) else []
         return [*self._thread, *(self._results[one] for one in called if one in self._results)]
-
-    def fail(self, error: BaseException) -> None:
-        """Commit nothing."""
-        self.turn.abandon_sync(error)
 
 
 class _Run(NamedTuple):
@@ -124,17 +130,13 @@ class _RunEnds(BaseCallbackHandler):
     """
 
     raise_error = True  # a commit that fails must fail the run
+    run_inline = True  # nothing of it may wait for a thread, which all may be waiting for this turn
 
     def __init__(self, enclosing: Sequence[Ticket] = ()) -> None:
         self.caller = caller()
         self._enclosing = enclosing
         self._runs: dict[UUID, _Run] = {}
         self._agents: dict[UUID, AgentRun] = {}
-
-    @property
-    def run_inline(self) -> bool:  # type: ignore[override]  # the host only reads it
-        """Whether the host may call it on the event loop: not where a commit may wait for a store."""
-        return not any(agent.turn.state.is_stored for agent in self._agents.values())
 
     def on_chain_start(
         self,
@@ -149,18 +151,17 @@ class _RunEnds(BaseCallbackHandler):
         """Note where a run stands."""
         self._note(run_id, parent_run_id, metadata)
 
-    def on_tool_start(
-        self,
-        serialized: dict[str, Any],
-        input_str: str,
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        metadata: dict[str, Any] | None = None,
-        **kwargs: Any,
-    ) -> None:
+    def on_tool_start(self, *args: Any, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> None:
         """Note where a tool stands, for the runs below it."""
-        self._note(run_id, parent_run_id, metadata)
+        self._note(run_id, parent_run_id, kwargs.get("metadata"))
+
+    def on_retriever_start(self, *args: Any, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> None:
+        """Note where a retriever stands, for the runs below it."""
+        self._note(run_id, parent_run_id, kwargs.get("metadata"))
+
+    def on_chat_model_start(self, *args: Any, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> None:
+        """Note where a model stands, which may ask another."""
+        self._note(run_id, parent_run_id, kwargs.get("metadata"))
 
     def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:
         """Forget a tool."""
@@ -170,19 +171,41 @@ class _RunEnds(BaseCallbackHandler):
         """Forget a tool."""
         self._forget(run_id)
 
-    def on_chain_end(self, outputs: dict[str, Any], *, run_id: UUID, **kwargs: Any) -> None:
+    def on_retriever_end(self, documents: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        """Forget a retriever."""
+        self._forget(run_id)
+
+    def on_retriever_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        """Forget a retriever."""
+        self._forget(run_id)
+
+    def on_llm_end(self, response: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        """Forget a model."""
+        self._forget(run_id)
+
+    def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        """Forget a model."""
+        self._forget(run_id)
+
+    def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> Any:
         """End the turn of a graph that ended well."""
+        if (agent := self._ended(run_id, outputs)) is not None:
+            agent.end_sync(outputs)
+
+    def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> Any:
+        """End the turn of a graph that failed."""
+        if (agent := self._failed(run_id, error)) is not None:
+            agent.turn.abandon_sync(error)
+
+    def _ended(self, run_id: UUID, outputs: object) -> AgentRun | None:
         if (around := self._agent_of_node(run_id)) is not None:
             around.node_ended(outputs)
-        if (agent := self._forget(run_id)) is not None:
-            agent.end(outputs)
+        return self._forget(run_id)
 
-    def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        """End the turn of a graph that failed."""
+    def _failed(self, run_id: UUID, error: BaseException) -> AgentRun | None:
         if (around := self._agent_of_node(run_id)) is not None:
             around.node_failed(error)
-        if (agent := self._forget(run_id)) is not None:
-            agent.fail(error)
+        return self._forget(run_id)
 
     def add(self, run_id: UUID, agent: AgentRun) -> None:
         """Let a graph's run end this turn, which its outermost caller has to read on where it is a stream."""
@@ -237,6 +260,20 @@ class _RunEnds(BaseCallbackHandler):
         return self._agents.pop(run_id, None)
 
 
+class _AsyncRunEnds(_RunEnds):
+    """The same for a run on an event loop, where a commit and what a turn releases are awaited."""
+
+    async def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        """End the turn of a graph that ended well."""
+        if (agent := self._ended(run_id, outputs)) is not None:
+            await agent.end(outputs)
+
+    async def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        """End the turn of a graph that failed."""
+        if (agent := self._failed(run_id, error)) is not None:
+            await agent.turn.abandon(error)
+
+
 _begun: ContextVar[tuple[weakref.ref[_RunEnds], ...]] = ContextVar("kedi_begun", default=())
 """The handlers of the runs that this context has begun, and may have to read on."""
 
@@ -249,7 +286,7 @@ class _InScope:
         enclosing = around()
         if not enclosing and not current_scope().enabled:
             return None
-        handler = _RunEnds(enclosing)
+        handler = (_AsyncRunEnds if current_task() is not None else _RunEnds)(enclosing)
         _begun.set((*(known for known in _begun.get() if known() is not None), weakref.ref(handler)))
         return handler
 

@@ -163,6 +163,7 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         for known in [known for known, taken in list(self._taken.items()) if not taken.is_open]:
             self._taken.pop(known, None)
         self._taken[run_id] = turn
+        turn.ticket.enter()  # what other capabilities run before this one's own turn has begun is inside of it
         return turn.state.session_id
 
     async def for_run(self, ctx: RunContext[AgentDepsT]) -> PydanticAdapter[AgentDepsT]:

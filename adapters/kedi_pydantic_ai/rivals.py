@@ -49,20 +49,20 @@ def refuse_second_turn(adapter: Adapter, root: AbstractCapability[Any]) -> None:
     Raises:
         HistoryConfigurationError: there is one.
     """
-    runs = [run for one in _adapters(adapter, root) if (run := one.conversation) is not None]
+    adapters = _adapters(adapter, root)
     try:
         refuse_rivals(adapter, root)
-        _refuse_several(runs)
+        _refuse_several(adapters)
     except HistoryConfigurationError:
-        for run in runs:
+        for run in [run for one in adapters if (run := one.conversation) is not None]:
             run.turn.release_unstarted()
         raise
 
 
-def _refuse_several(runs: Sequence[ConversationRun]) -> None:
-    if len(runs) > 1:
+def _refuse_several(adapters: Sequence[Adapter]) -> None:
+    if len(adapters) > 1:
         msg = (
-            f"{len(runs)} `PydanticAdapter`s stand on one agent in a conversation; keep one, or each would begin the "
+            f"{len(adapters)} `PydanticAdapter`s stand on one agent in a conversation; keep one, or each would begin the "
             "same turn"
         )
         raise HistoryConfigurationError(msg)

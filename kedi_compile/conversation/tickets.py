@@ -51,7 +51,7 @@ def find_read(find: Finder) -> None:
 def around() -> tuple[Ticket, ...]:
     """Return the open tickets of the turns around the caller, the innermost last."""
     found = (*(one for find in _finders for one in find()), *_around.get())
-    return tuple(dict.fromkeys(one for one in found if one.is_open))
+    return tuple(dict.fromkeys(one for one in found if one.is_open and not one.is_dead))
 
 
 class Ticket:
@@ -68,6 +68,7 @@ class Ticket:
         self.task = current_task() if is_callers_task else None
         self.taker: object = caller() if is_callers_task else self
         self.reader: Caller | None = None  # who has to read it on, where it is a stream's
+        self.is_open = True
         self.is_started = False
         self.inner: set[Ticket] = set()
         self._line = line
@@ -77,9 +78,9 @@ class Ticket:
             self.task.add_done_callback(self._give_back)
 
     @property
-    def is_open(self) -> bool:
-        """Whether it has not been given back yet."""
-        return self in self._line.tickets
+    def is_dead(self) -> bool:
+        """Whether the caller, in the task that took it, is past the call it was taken for, which never began."""
+        return not self.is_started and self.taker == caller()
 
     @property
     def is_lost(self) -> bool:
@@ -91,8 +92,8 @@ class Ticket:
         return self._line is line
 
     def enter(self) -> None:
-        """Show this context that it runs in the ticket's turn."""
-        _around.set((*_around.get(), self))
+        """Show this context that it runs in the ticket's turn; more than once is no harm."""
+        _around.set((*(one for one in _around.get() if one.is_open and one is not self), self))
 
     @contextmanager
     def read(self) -> Generator[None]:
@@ -192,16 +193,17 @@ class Line:
 
     def drop(self, ticket: Ticket) -> None:
         """Take a ticket out of the line."""
-        if ticket in self.tickets:
+        if ticket.is_open:
+            ticket.is_open = False
             self.tickets.remove(ticket)
             while self.tickets and self.tickets[0].is_lost:
-                self.tickets.pop(0)
+                self.tickets.pop(0).is_open = False
             if self.tickets:
                 self.tickets[0].serve()
 
     def before(self, ticket: Ticket) -> list[Ticket]:
         """Return the tickets that are served earlier."""
-        return self.tickets[: self.tickets.index(ticket)] if ticket in self.tickets else []
+        return self.tickets[: self.tickets.index(ticket)] if ticket.is_open else []
 
 
 class _Waiting:
@@ -271,14 +273,13 @@ class _Waiting:
 def _waited_for(ticket: Ticket) -> Iterator[Ticket]:
     """Yield every ticket that has to be given back before this one is served, each once."""
     seen: set[Ticket] = set()
-    open_ends = list(_before(ticket))
+    open_ends = [ticket]
     while open_ends:
-        earlier = open_ends.pop()
-        if earlier in seen:
-            continue
-        seen.add(earlier)
-        yield earlier
-        open_ends += [one for waiting in (earlier, *earlier.inner) for one in _before(waiting)]
+        for earlier in _before(open_ends.pop()):
+            if earlier not in seen:
+                seen.add(earlier)
+                yield earlier
+                open_ends += earlier.inner  # what stands before it in its own line is before this one too
 
 
 def _before(ticket: Ticket) -> list[Ticket]:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
@@ -178,8 +180,7 @@ class Turn:
         """Run what may block on a store in a worker thread, to its end; a cancel meanwhile is raised then."""
         if not self.state.is_stored:
             return work()
-        context = contextvars.copy_context()
-        running = asyncio.get_running_loop().run_in_executor(None, context.run, work)
+        running = asyncio.wrap_future(_in_thread(work))
         cancelled: asyncio.CancelledError | None = None
         with anyio.CancelScope(shield=True):
             while not running.done():
@@ -190,6 +191,21 @@ class Turn:
         if cancelled is not None:
             raise cancelled from running.exception()
         return running.result()
+
+
+def _in_thread(work: Callable[[], ResultT]) -> Future[ResultT]:
+    """Run `work` in a thread of its own: those of a pool may all be waiting for the turn that this is a part of."""
+    done: Future[ResultT] = Future()
+    context = contextvars.copy_context()
+
+    def run() -> None:
+        try:
+            done.set_result(context.run(work))
+        except BaseException as error:  # noqa: BLE001  # raised where it is awaited
+            done.set_exception(error)
+
+    threading.Thread(target=run, name="kedi-conversation").start()
+    return done
 
 
 def _note(error: BaseException | None, failed: Sequence[BaseException]) -> None:

@@ -287,6 +287,8 @@ def closed_loop(call: Coroutine[Any, Any, None]) -> tuple[asyncio.AbstractEventL
 def test_a_ticket_shows_where_it_is_entered_and_nowhere_else() -> None:
     """A context is inside a turn from `enter` to `leave`; what it starts meanwhile is inside too."""
     ticket, other = Line().take(), Line().take()
+    ticket.start()
+    other.start()
 
     with inside(ticket):
         started = contextvars.copy_context()
