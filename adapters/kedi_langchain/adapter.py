@@ -33,7 +33,7 @@ from kedi_compile.history.policy import HistoryPolicy, check_callable, warn_abou
 from kedi_compile.history.prompt import UserPromptSubmit
 from kedi_compile.history.reasoning import BoundReasoning, ReasoningProtection
 from kedi_compile.session import RunSession
-from kedi_langchain.agent_turns import is_around_graph
+from kedi_langchain.agent_turns import follow, is_around_graph
 from kedi_langchain.attempts import FailedAttempts
 from kedi_langchain.conversation import ConversationCall
 from kedi_langchain.dialect import DIALECT
@@ -165,6 +165,8 @@ class LangChainAdapter:
                 "two memories; use `.middleware()` with `create_agent`, or `history_scope(enabled=False)` around it"
             )
             raise HistoryConfigurationError(msg)
+        if turn is not None:
+            follow(turn.ticket)
         return turn
 
     def begin(

@@ -137,6 +137,7 @@ class _RunEnds(BaseCallbackHandler):
         self._enclosing = enclosing
         self._runs: dict[UUID, _Run] = {}
         self._agents: dict[UUID, AgentRun] = {}
+        self._followed: list[Ticket] = []
 
     def on_chain_start(
         self,
@@ -212,9 +213,14 @@ class _RunEnds(BaseCallbackHandler):
         self._agents[run_id] = agent
         agent.turn.ticket.reader = self.caller
 
+    def follow(self, ticket: Ticket) -> None:
+        """Let its outermost caller be the one who reads on a stream of a model somewhere below."""
+        ticket.stands_for = self.caller
+        self._followed = [*(one for one in self._followed if one.is_open), ticket]
+
     def tickets(self) -> list[Ticket]:
         """Return the tickets of the turns under way."""
-        return [agent.turn.ticket for agent in list(self._agents.values())]
+        return [*(agent.turn.ticket for agent in list(self._agents.values())), *self._followed]
 
     def agent(self, run_id: UUID) -> AgentRun | None:
         """Return the turn of a graph's run."""
@@ -302,8 +308,9 @@ def _turns_around() -> Iterator[Ticket]:
 
 
 def _turns_read() -> Iterator[Ticket]:
+    own, _ = _handler()  # what stands beside the caller in one run goes on by itself
     handlers = (known() for known in _begun.get())
-    return (ticket for handler in handlers if handler is not None for ticket in handler.tickets())
+    return (ticket for handler in handlers if handler not in (None, own) for ticket in handler.tickets())
 
 
 find_around(_turns_around)
@@ -349,6 +356,12 @@ def _has_memory(runtime: Runtime[Any], state: ConversationState, place: tuple[_R
     graph, _, _ = (runtime.execution_info.checkpoint_ns if runtime.execution_info else "").rpartition("|")
     is_for_one_call = ":" in graph  # the host names a node's own task in it
     return not is_for_one_call or (place is not None and place[0].is_below(state, place[1]))
+
+
+def follow(ticket: Ticket) -> None:
+    """Tell the outermost run, if there is one, of the turn of a model somewhere below it."""
+    if (handler := _handler()[0]) is not None:
+        handler.follow(ticket)
 
 
 def is_around_graph(state: ConversationState) -> bool:

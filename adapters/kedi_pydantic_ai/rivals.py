@@ -62,8 +62,8 @@ def refuse_second_turn(adapter: Adapter, root: AbstractCapability[Any]) -> None:
 def _refuse_several(adapters: Sequence[Adapter]) -> None:
     if len(adapters) > 1:
         msg = (
-            f"{len(adapters)} `PydanticAdapter`s stand on one agent in a conversation; keep one, or each would begin the "
-            "same turn"
+            f"{len(adapters)} `PydanticAdapter`s stand on one agent in a conversation; keep one, or each would begin "
+            "the same turn"
         )
         raise HistoryConfigurationError(msg)
 

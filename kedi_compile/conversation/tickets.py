@@ -68,6 +68,7 @@ class Ticket:
         self.task = current_task() if is_callers_task else None
         self.taker: object = caller() if is_callers_task else self
         self.reader: Caller | None = None  # who has to read it on, where it is a stream's
+        self.stands_for: Caller | None = None  # whose call the one is that it was taken in
         self.is_open = True
         self.is_started = False
         self.inner: set[Ticket] = set()
@@ -99,7 +100,7 @@ class Ticket:
     def read(self) -> Generator[None]:
         """Let the caller of a stream do what it likes between two items: it is not in the turn."""
         self.leave()
-        self.reader = caller()
+        self.reader = self.stands_for or caller()
         _reading.set((*(one for one in _reading.get() if one.is_open), self))
         try:
             yield
@@ -235,7 +236,7 @@ class _Waiting:
     def is_for_own_stream(self) -> bool:
         """Whether an earlier ticket is that of a stream which the caller itself would have to read on."""
         # By context too: a server may read one stream in many threads, and serve others in them meanwhile.
-        reader = self._ticket.reader or caller()
+        reader = self._ticket.reader or self._ticket.stands_for or caller()
         own = {*_reading.get(), *(one for find in _read_finders for one in find())}
         with _lock:
             return any(one.reader == reader for one in _waited_for(self._ticket) if one in own)

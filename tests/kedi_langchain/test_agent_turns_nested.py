@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.documents import Document
 from langchain_core.messages import BaseMessage
+from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
@@ -261,6 +263,52 @@ def test_a_resource_that_a_tool_registers_belongs_to_the_turn() -> None:
     assert after_failure == ["handle"]
     assert after_success == ["handle"]
     assert released == ["handle", "handle"]
+
+
+class _Asking(BaseRetriever):
+    """A retriever that asks a model what to look for."""
+
+    model: Any
+
+    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+        return [Document(self.model.invoke(query, {"callbacks": run_manager.get_child()}).text)]
+
+
+def test_a_model_that_a_retriever_of_a_tool_asks_is_inside_the_turn() -> None:
+    """It runs without the conversation, however deep it stands."""
+    inner = answering("better words")
+    retriever = _Asking(model=adapter().wrap(Chat(transport=inner)))
+
+    def look() -> str:
+        """Look around."""
+        return retriever.invoke("words")[0].page_content
+
+    with history_scope(True) as state:
+        agent(answering(calls("c1"), "done"), adapter(), tools=[look]).invoke({"messages": "hello"})
+
+    assert inner.sent == [["< words"]]
+    assert state.turns == 1
+
+
+async def test_what_a_failed_run_releases_is_awaited_on_its_own_loop() -> None:
+    """A release may need the loop that its resource belongs to."""
+    released: list[object] = []
+    state, loop = ConversationState(), asyncio.get_running_loop()
+
+    async def release() -> None:
+        await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(asyncio.sleep(0), loop))
+        released.append(asyncio.get_running_loop())
+
+    def look() -> str:
+        """Look around."""
+        state.cleanup(release)
+        return "seen"
+
+    subject = agent(answering(calls("c1"), RuntimeError("overloaded")), adapter(), tools=[look])
+    with history_scope(True, state=state), pytest.raises(RuntimeError, match="overloaded"):
+        await asyncio.wait_for(subject.ainvoke({"messages": "hello"}), 30)
+
+    assert released == [loop]
 
 
 @pytest.mark.parametrize("config", [{}, {"callbacks": []}], ids=["handlers inherited", "none"])

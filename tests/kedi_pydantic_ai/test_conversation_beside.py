@@ -222,3 +222,34 @@ def test_a_turn_without_any_request_goes_on_in_the_lane_before_it(entry: str) ->
     talk(talking(Script("one")), state, "first", entry=entry)
     talk(answering, state, "second", entry=entry)
     assert held(state) == ["< first", "> one", "< second", "> remembered"]
+
+
+class Asking(AbstractCapability[Any]):
+    """A capability that runs another agent in one of the host's hooks, before the run itself."""
+
+    def __init__(self, hook: str, helper: Any) -> None:
+        self.hook = hook
+        self.helper = helper
+
+    async def for_run(self, ctx: RunContext[Any]) -> Asking:
+        if self.hook == "for_run":
+            await self.helper.run("inside")
+        return self
+
+    async def wrap_run(self, ctx: RunContext[Any], *, handler: Any) -> Any:
+        if self.hook == "wrap_run":
+            await self.helper.run("inside")
+        return await handler()
+
+
+@EACH
+@pytest.mark.parametrize("hook", ["for_run", "wrap_run"])
+def test_a_run_of_another_capability_before_the_turn_begins_is_inside_of_it(entry: str, hook: str) -> None:
+    """It would wait for the very turn that waits for it."""
+    helped, script, state = Script("help"), Script("one", "two"), ConversationState()
+    agent = talking(script, Asking(hook, talking(helped)), adapter())
+
+    talk(agent, state, "first", "second", entry=entry)
+
+    assert helped.sent == [["< inside"], ["< inside"]]
+    assert held(state) == ["< first", "> one", "< second", "> two"]

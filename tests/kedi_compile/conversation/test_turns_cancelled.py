@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import anyio
 import anyio.lowlevel
@@ -12,6 +13,22 @@ import pytest
 from kedi_compile.conversation import ConversationState
 from kedi_compile.conversation.turns import Turn
 from shelf import Shelf, converse, extended, topics
+
+
+async def test_a_store_needs_no_thread_of_the_loops_own_pool() -> None:
+    """All threads of a pool may be waiting for the very turn that is to be committed."""
+    state, go = ConversationState("topic", Shelf()), threading.Event()
+    with ThreadPoolExecutor(1) as pool:
+        asyncio.get_running_loop().set_default_executor(pool)
+        pool.submit(go.wait)
+        turn = Turn(state)
+        try:
+            await asyncio.wait_for(turn.enter(), 30)
+            await asyncio.wait_for(turn.commit(extended(turn, "a")), 30)
+        finally:
+            go.set()
+
+    assert state.turns == 1
 
 
 class Held:
