@@ -33,14 +33,15 @@ _reading: ContextVar[tuple[Ticket, ...]] = ContextVar("kedi_reading", default=()
 
 
 Finder = Callable[[], Iterable["Ticket"]]
+"""What a host knows of the caller's turns that no context variable tells."""
 
-_finders: list[Finder] = []
+_around_finders: list[Finder] = []
 _read_finders: list[Finder] = []
 
 
 def find_around(find: Finder) -> None:
     """Let `find` tell of turns around a caller, for a host whose steps do not run in the context of their turn."""
-    _finders.append(find)
+    _around_finders.append(find)
 
 
 def find_read(find: Finder) -> None:
@@ -50,15 +51,16 @@ def find_read(find: Finder) -> None:
 
 def around() -> tuple[Ticket, ...]:
     """Return the open tickets of the turns around the caller, the innermost last."""
-    found = (*(one for find in _finders for one in find()), *_around.get())
+    found = (*(one for find in _around_finders for one in find()), *_around.get())
     return tuple(dict.fromkeys(one for one in found if one.is_open))
 
 
 class Ticket:
     """A place in a conversation's line.
 
-    `enclosing` are the tickets of the turns around it; `cleanups` what its own turn registers; `task` is the one whose
-    call it is.
+    `enclosing` are the tickets of the turns around it, `inner` those of turns inside it that wait; `cleanups` is what
+    its own turn registers. `task` is the one whose end gives it back, `taker` who took it, `reader` who has to read it
+    on where it is that of a stream.
     """
 
     def __init__(self, line: Line, *, is_callers_task: bool = True) -> None:
@@ -67,7 +69,7 @@ class Ticket:
         self.loop = _running_loop()
         self.task = current_task() if is_callers_task else None
         self.taker: object = caller() if is_callers_task else self
-        self.reader: Caller | None = None  # who has to read it on, where it is a stream's
+        self.reader: Caller | None = None
         self.is_started = False
         self.inner: set[Ticket] = set()
         self._line = line
@@ -94,6 +96,13 @@ class Ticket:
         """Show this context that it runs in the ticket's turn."""
         _around.set((*_around.get(), self))
 
+    def leave(self) -> None:
+        """Take back what `enter` did; in a context that has not entered, nothing happens.
+
+        A stream may end in another context than it began in, so nothing is reset to what was before.
+        """
+        _around.set(tuple(one for one in _around.get() if one is not self and one.is_open))
+
     @contextmanager
     def read(self) -> Generator[None]:
         """Let the caller of a stream do what it likes between two items: it is not in the turn."""
@@ -106,13 +115,6 @@ class Ticket:
             self.reader = None
             _reading.set(tuple(one for one in _reading.get() if one is not self))
             self.enter()
-
-    def leave(self) -> None:
-        """Take that back; in a context that has not entered, nothing happens.
-
-        A stream may end in another context than it began in, so nothing is reset to what was before.
-        """
-        _around.set(tuple(one for one in _around.get() if one is not self and one.is_open))
 
     async def wait(self) -> None:
         """Wait until every earlier ticket was given back.
@@ -167,6 +169,10 @@ class Ticket:
         """Say that it is first in line."""
         if not self._served.done():
             self._served.set_result(None)
+
+    def earlier(self) -> list[Ticket]:
+        """Return the tickets of its line that are served earlier."""
+        return self._line.before(self)
 
 
 class Line:
@@ -271,18 +277,14 @@ class _Waiting:
 def _waited_for(ticket: Ticket) -> Iterator[Ticket]:
     """Yield every ticket that has to be given back before this one is served, each once."""
     seen: set[Ticket] = set()
-    open_ends = list(_before(ticket))
+    open_ends = ticket.earlier()
     while open_ends:
         earlier = open_ends.pop()
         if earlier in seen:
             continue
         seen.add(earlier)
         yield earlier
-        open_ends += [one for waiting in (earlier, *earlier.inner) for one in _before(waiting)]
-
-
-def _before(ticket: Ticket) -> list[Ticket]:
-    return ticket._line.before(ticket)  # noqa: SLF001  # the line is this file's own
+        open_ends += [one for waiting in (earlier, *earlier.inner) for one in waiting.earlier()]
 
 
 Caller = asyncio.Task[object] | int
