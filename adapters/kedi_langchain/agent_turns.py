@@ -24,10 +24,11 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from kedi_compile import ConversationError, HistoryConfigurationError
+from kedi_compile.conversation.callers import caller
 from kedi_compile.conversation.lanes import Lane, LaneKey
 from kedi_compile.conversation.scope import Scope, current_scope
 from kedi_compile.conversation.state import ConversationState
-from kedi_compile.conversation.tickets import Ticket, around, caller, find_around, find_read
+from kedi_compile.conversation.tickets import Ticket, around, find_around, find_read
 from kedi_compile.conversation.turns import Turn, begin
 from kedi_compile.history.carried import Carried
 from kedi_langchain.continuation import without_response_id

@@ -17,20 +17,25 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final, Self
 
+from kedi_compile.conversation.callers import Caller, caller, current_task, running_loop
 from kedi_compile.conversation.cleanup import Cleanups
 from kedi_compile.errors import ConversationError
 
 _lock = threading.RLock()
 """Guards every line: a cycle of waiting goes through several of them. Reentrant, for a finalizer may run anywhere."""
 
+_PATIENCE: Final = (*[0.0] * 100, *[0.01] * 100)
+"""The pauses, in seconds, that a stream has which was dropped, until it is taken for one that is still read.
+
+The loop closes a dropped stream in a task of its own; one of a chain hands that down from step to step, and one of an
+agent waits for threads.
+"""
 
 _around: ContextVar[tuple[Ticket, ...]] = ContextVar("kedi_tickets", default=())
 """The tickets of the turns that this context runs in, the innermost last."""
 
-
 _reading: ContextVar[tuple[Ticket, ...]] = ContextVar("kedi_reading", default=())
 """The tickets of the streams that this context reads and has not read to the end."""
-
 
 Finder = Callable[[], Iterable["Ticket"]]
 """What a host knows of the caller's turns that no context variable tells."""
@@ -66,7 +71,7 @@ class Ticket:
     def __init__(self, line: Line, *, is_callers_task: bool = True) -> None:
         self.enclosing = around()
         self.cleanups = Cleanups()
-        self.loop = _running_loop()
+        self.loop = running_loop()
         self.task = current_task() if is_callers_task else None
         self.taker: object = caller() if is_callers_task else self
         self.reader: Caller | None = None
@@ -137,7 +142,7 @@ class Ticket:
         Raises:
             ConversationError: as `wait`; also if an earlier turn belongs to the event loop this thread is running.
         """
-        with _Waiting(self, _running_loop()) as waiting:
+        with _Waiting(self, running_loop()) as waiting:
             waiting.refuse_own_stream()
             self._served.result()
 
@@ -285,34 +290,3 @@ def _waited_for(ticket: Ticket) -> Iterator[Ticket]:
         seen.add(earlier)
         yield earlier
         open_ends += [one for waiting in (earlier, *earlier.inner) for one in waiting.earlier()]
-
-
-Caller = asyncio.Task[object] | int
-"""A task, or the number of a thread that runs none."""
-
-_PATIENCE: Final = (*[0.0] * 100, *[0.01] * 100)
-"""The pauses, in seconds, that a stream has which was dropped, until it is taken for one that is still read.
-
-The loop closes a dropped stream in a task of its own; one of a chain hands that down from step to step, and one of an
-agent waits for threads.
-"""
-
-
-def caller() -> Caller:
-    """Return who calls: the task, or the thread where there is none."""
-    return current_task() or threading.get_ident()
-
-
-def _running_loop() -> asyncio.AbstractEventLoop | None:
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None
-
-
-def current_task() -> asyncio.Task[object] | None:
-    """Return the task of the caller, or None outside of any event loop."""
-    try:
-        return asyncio.current_task()
-    except RuntimeError:
-        return None
