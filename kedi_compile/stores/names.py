@@ -15,6 +15,7 @@ LONGEST = 512
 """Characters; with four bytes each, a name and a digest still fit into one entry of a PostgreSQL index."""
 
 _SHOWN = 60
+"""How many characters of a name an error shows."""
 
 
 def check_session_id(session_id: str) -> None:
