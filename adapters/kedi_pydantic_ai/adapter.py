@@ -50,7 +50,7 @@ from kedi_pydantic_ai import lists
 from kedi_pydantic_ai.boundary import Prompt, run_marks, shift, show_prompt
 from kedi_pydantic_ai.continuation import serving_models, without_old_state
 from kedi_pydantic_ai.conversation import ConversationRun
-from kedi_pydantic_ai.dialect import PydanticDialect
+from kedi_pydantic_ai.dialect import DIALECT
 from kedi_pydantic_ai.origins import PartOrigins
 from kedi_pydantic_ai.reading import archive_toolset
 from kedi_pydantic_ai.rivals import refuse_rivals, refuse_second_turn
@@ -58,7 +58,6 @@ from kedi_pydantic_ai.step import Step, request_info
 from kedi_pydantic_ai.usage import reported_tokens
 from kedi_pydantic_ai.wire import CheckedModel, completed
 
-_DIALECT = PydanticDialect()
 _SURROUNDINGS = Surroundings(lambda: secrets.token_urlsafe(12), time.time)
 
 
@@ -112,7 +111,7 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
             bound_reasoning,
             history_archive,
         )
-        self._toolset = None if history_archive is None else archive_toolset(history_archive, _DIALECT)
+        self._toolset = None if history_archive is None else archive_toolset(history_archive)
         self._owner = self  # copied by `for_run`: the runs of one adapter share it, so recursion is seen through copies
         check_callable("user_prompt_submit", user_prompt_submit)
         self._user_prompt_submit = user_prompt_submit
@@ -171,7 +170,7 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         fresh._policy = scope.policy(self._policy)  # noqa: SLF001  # a copy of this very object
         # Another capability's name for the conversation may have come first; then no ticket was taken yet.
         turn = self._taken.pop(ctx.run_id or "", None) or begin(scope, is_callers_task=False)
-        fresh._begin(None if turn is None else ConversationRun(turn, _DIALECT, self._origins))  # noqa: SLF001  # as above
+        fresh._begin(None if turn is None else ConversationRun(turn, self._origins))  # noqa: SLF001  # as above
         return fresh
 
     async def before_run(self, ctx: RunContext[AgentDepsT]) -> None:
@@ -314,7 +313,7 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
     def _start_session(self, carried: Carried) -> None:
         self._session = RunSession(
             self._policy,
-            _DIALECT,
+            DIALECT,
             owner=self._owner,
             origins=self._origins,
             carried=carried,

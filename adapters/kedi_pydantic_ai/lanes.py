@@ -16,6 +16,7 @@ from pydantic_ai.toolsets import AbstractToolset
 from kedi_compile.conversation.lanes import SAMPLING, TRANSPORT, LaneKey, lane_key
 from kedi_compile.history.continuation import STATE_KEYS
 from kedi_pydantic_ai.continuation import STATE_SETTINGS
+from kedi_pydantic_ai.dialect import DIALECT
 
 _OWN: Final = STATE_SETTINGS | {"openai_store", "openai_user", "openai_logprobs", "openai_top_logprobs"}
 """The host's own settings that shape neither prompt nor reasoning."""
@@ -24,11 +25,11 @@ _CACHING: Final = ("anthropic_cache", "bedrock_cache", "openai_prompt_cache")
 """How settings begin that say what a provider may cache."""
 
 
-def key_of(ctx: RunContext[Any], request: ModelRequestContext, adapter: str) -> LaneKey:
+def key_of(ctx: RunContext[Any], request: ModelRequestContext) -> LaneKey:
     """Return the key of the lane that a request continues."""
     parameters = request.model_request_parameters
     return lane_key(
-        adapter,
+        DIALECT.adapter_shortname,
         request.model.model_id,
         settings=_shaping(cast("Mapping[str, Any]", request.model_settings or {})),
         servers=_servers(ctx),
