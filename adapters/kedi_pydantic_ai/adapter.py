@@ -47,11 +47,12 @@ from kedi_compile.history.prompt import UserPromptSubmit, submit
 from kedi_compile.history.reasoning import BoundReasoning, ReasoningProtection
 from kedi_compile.session import RunSession
 from kedi_pydantic_ai import lists
-from kedi_pydantic_ai.boundary import Prompt, run_marks, shift, show_prompt
+from kedi_pydantic_ai.boundary import run_marks, shift
 from kedi_pydantic_ai.continuation import serving_models, without_old_state
 from kedi_pydantic_ai.conversation import ConversationRun
 from kedi_pydantic_ai.dialect import DIALECT
 from kedi_pydantic_ai.origins import PartOrigins
+from kedi_pydantic_ai.prompt import Prompt, show_prompt
 from kedi_pydantic_ai.reading import archive_toolset
 from kedi_pydantic_ai.rivals import refuse_rivals, refuse_second_turn
 from kedi_pydantic_ai.step import Step, request_info
