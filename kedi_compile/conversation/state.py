@@ -25,6 +25,7 @@ from kedi_compile.errors import (
     HistoryConfigurationError,
     HistoryLaneWarning,
 )
+from kedi_compile.stores.names import is_utf8
 from kedi_compile.stores.protocol import Change, ConversationStore, Head
 
 Lanes = dict[LaneKey, Lane[Any]]
@@ -272,7 +273,7 @@ class ConversationState:
 
 
 def _is_text(value: object) -> bool:
-    return isinstance(value, str) and not any("\ud800" <= character <= "\udfff" for character in value)
+    return isinstance(value, str) and is_utf8(value)
 
 
 def _raise_all(errors: Sequence[BaseException]) -> None:
