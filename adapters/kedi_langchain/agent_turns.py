@@ -24,10 +24,11 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from kedi_compile import ConversationError, HistoryConfigurationError
+from kedi_compile.conversation.callers import caller, current_task
 from kedi_compile.conversation.lanes import Lane, LaneKey
 from kedi_compile.conversation.scope import Scope, current_scope
 from kedi_compile.conversation.state import ConversationState
-from kedi_compile.conversation.tickets import Ticket, around, caller, current_task, find_around, find_read
+from kedi_compile.conversation.tickets import Ticket, around, find_around, find_read
 from kedi_compile.conversation.turns import Turn, begin
 from kedi_compile.history.carried import Carried
 from kedi_langchain.continuation import without_response_id
@@ -83,7 +84,7 @@ class AgentRun:
             self._results |= {one.tool_call_id: one for one in results}
 
     def node_failed(self, error: BaseException) -> None:
-        """Remember that the graph was paused: nothing can resume it, so its turn never ends."""
+        """Remember whether the graph was paused: nothing can resume it, so its turn is not committed."""
         self._is_paused = self._is_paused or isinstance(error, GraphInterrupt)
 
     async def end(self, outputs: object) -> None:
@@ -199,13 +200,13 @@ class _RunEnds(BaseCallbackHandler):
             agent.turn.abandon_sync(error)
 
     def _ended(self, run_id: UUID, outputs: object) -> AgentRun | None:
-        if (around := self._agent_of_node(run_id)) is not None:
-            around.node_ended(outputs)
+        if (outer := self._agent_of_node(run_id)) is not None:
+            outer.node_ended(outputs)
         return self._forget(run_id)
 
     def _failed(self, run_id: UUID, error: BaseException) -> AgentRun | None:
-        if (around := self._agent_of_node(run_id)) is not None:
-            around.node_failed(error)
+        if (outer := self._agent_of_node(run_id)) is not None:
+            outer.node_failed(error)
         return self._forget(run_id)
 
     def add(self, run_id: UUID, agent: AgentRun) -> None:
@@ -322,30 +323,30 @@ def open_run(runtime: Runtime[Any]) -> AgentRun | None:
 
     Raises:
         HistoryConfigurationError: the graph has a checkpointer, which would be a second memory.
+        ConversationError: nothing tells where the run ends; or as `begin` does.
     """
     scope = current_scope()
     turn = begin(scope)
     if turn is None:
         return None
-    found = _place()
-    if _has_memory(runtime, turn.state, found):
+    place = _place()
+    if _has_memory(runtime, turn.state, place):
         turn.release_unstarted()
         msg = (
             "This agent has a checkpointer and runs inside an enabled `history_scope`, so it would have two memories; "
             "leave the checkpointer out, or use `history_scope(enabled=False)`"
         )
         raise HistoryConfigurationError(msg)
-    if found is None:
+    if place is None:
         turn.release_unstarted()
         msg = "The agent's run cannot be followed to its end; enter `history_scope` outside of the agent's own call"
         raise ConversationError(msg, session_id=turn.state.session_id)
-    handler, graph = found
     run = AgentRun(turn, scope)
-    handler.add(graph, run)
+    place.handler.add(place.graph, run)
     return run
 
 
-def _has_memory(runtime: Runtime[Any], state: ConversationState, place: tuple[_RunEnds, UUID] | None) -> bool:
+def _has_memory(runtime: Runtime[Any], state: ConversationState, place: _Place | None) -> bool:
     """Whether a checkpointer keeps the agent's messages from call to call, or those of a graph it is a node of.
 
     Where a tool of such a graph names a conversation for an agent of its own, nothing of that agent is kept.
@@ -355,7 +356,7 @@ def _has_memory(runtime: Runtime[Any], state: ConversationState, place: tuple[_R
         return False
     graph, _, _ = (runtime.execution_info.checkpoint_ns if runtime.execution_info else "").rpartition("|")
     is_for_one_call = ":" in graph  # the host names a node's own task in it
-    return not is_for_one_call or (place is not None and place[0].is_below(state, place[1]))
+    return not is_for_one_call or (place is not None and place.handler.is_below(state, place.graph))
 
 
 def follow(ticket: Ticket) -> None:
@@ -366,21 +367,28 @@ def follow(ticket: Ticket) -> None:
 
 def is_around_graph(state: ConversationState) -> bool:
     """Whether the graph in whose node the caller runs was begun with this conversation."""
-    found = _place()
-    return found is not None and found[0].is_with(state, found[1])
+    place = _place()
+    return place is not None and place.handler.is_with(state, place.graph)
 
 
 def current_run() -> AgentRun | None:
     """Return the turn of the agent in whose node the caller runs."""
-    found = _place()
-    return found[0].agent(found[1]) if found is not None else None
+    place = _place()
+    return place.handler.agent(place.graph) if place is not None else None
 
 
-def _place() -> tuple[_RunEnds, UUID] | None:
-    """The handler of this node's run, and the run of its graph."""
+class _Place(NamedTuple):
+    """Where a node's code runs: the handler of its run, and the run of its graph."""
+
+    handler: _RunEnds
+    graph: UUID
+
+
+def _place() -> _Place | None:
+    """The place of the caller; None outside of a graph's nodes."""
     handler, run_id = _handler()
     graph = handler.graph_of(run_id) if handler is not None and run_id is not None else None
-    return None if handler is None or graph is None else (handler, graph)
+    return None if handler is None or graph is None else _Place(handler, graph)
 
 
 def _handler() -> tuple[_RunEnds | None, UUID | None]:

@@ -78,7 +78,7 @@ def refuse_several(prompts: Sequence[object], scope: Scope) -> None:
     """Refuse several prompts in one call of `generate` inside a conversation.
 
     Raises:
-        ConversationError: there are several.
+        ConversationError: there are several, and the scope is enabled.
     """
     if scope.enabled and len(prompts) > 1:
         msg = (
@@ -92,7 +92,7 @@ def refuse_v3(scope: Scope) -> None:
     """Refuse an event stream of version 3 inside a conversation: its end cannot be followed.
 
     Raises:
-        ConversationError: it is one.
+        ConversationError: the scope is enabled.
     """
     if scope.enabled:
         msg = "Event streams of version 3 cannot be turns of a conversation; use `stream`, or events of version 2"

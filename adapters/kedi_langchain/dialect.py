@@ -1,6 +1,7 @@
 """LangChain's messages as the core sees them: one message is one entry.
 
-The facts are in `facts.py`, new texts in `texts.py`, token numbers in `tokens.py`; this file puts them together.
+The facts are in `facts.py`, new texts in `texts.py`, token numbers in `tokens.py`, JSON in `records.py`; this file puts
+them together.
 """
 
 from __future__ import annotations

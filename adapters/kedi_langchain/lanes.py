@@ -21,14 +21,24 @@ from kedi_langchain.dialect import DIALECT
 from kedi_langchain.editing import request_info
 
 _OUTPUT: Final = ("response_format", "ls_structured_output_format", "structured_output_format")
+"""Arguments that say how the output is to look."""
+
 _IDENTITY: Final = frozenset({"model", "model_name", "model_id", "_type", "default_request_timeout"})
+"""The model's names, which stand in the key by themselves, and a time limit."""
+
 _CARRIERS: Final = ("model_kwargs", "extra_body")
+"""Settings that hold settings."""
+
 _SERVERS: Final = "mcp_servers"
+
 _SHAPING: Final = ("context_management",)
 """Fields that shape the prompt and that a model does not name among what identifies it."""
+
 _TRACING: Final = frozenset({"run_id", "run_name", "tags"})
 """What `invoke` hands to `generate` beside the arguments of the request, and `stream` does not."""
+
 _SECRET: Final = frozenset({"authorization", "authorization_token", "headers"})
+"""Fields of a tool or a server that let the request in."""
 
 
 def key_of(

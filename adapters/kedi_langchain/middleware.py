@@ -58,13 +58,13 @@ class HistoryMiddleware(AgentMiddleware[AgentState[Any], Any]):
         self.tools = [] if policy.archive is None else [archive_tool(policy.archive)]
 
     def before_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Take one's turn, and count the requests of each invocation from one."""
+        """Wait for the run's turn, and count the requests of each invocation from one."""
         if (run := open_run(runtime)) is not None:
             run.turn.enter_sync()
         return self._first(state)
 
     async def abefore_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Take one's turn, and count the requests of each invocation from one."""
+        """Wait for the run's turn, and count the requests of each invocation from one."""
         if (run := open_run(runtime)) is not None:
             await run.turn.enter()
         return self._first(state)
@@ -107,6 +107,7 @@ class HistoryMiddleware(AgentMiddleware[AgentState[Any], Any]):
             raise
 
     def _first(self, state: AgentState[Any]) -> dict[str, Any] | None:
+        """What an invocation begins with in the graph's state; None where there is nothing to do in it."""
         is_active = current_scope().policy(self._policy).is_active
         if not is_active and not self._hook.is_set and current_run() is None:
             return None

@@ -47,18 +47,18 @@ from kedi_compile.history.prompt import UserPromptSubmit, submit
 from kedi_compile.history.reasoning import BoundReasoning, ReasoningProtection
 from kedi_compile.session import RunSession
 from kedi_pydantic_ai import lists
-from kedi_pydantic_ai.boundary import Prompt, run_marks, shift, show_prompt, step_marks
+from kedi_pydantic_ai.boundary import run_marks, shift, step_marks
 from kedi_pydantic_ai.continuation import serving_models, without_old_state
 from kedi_pydantic_ai.conversation import ConversationRun
-from kedi_pydantic_ai.dialect import PydanticDialect
+from kedi_pydantic_ai.dialect import DIALECT
 from kedi_pydantic_ai.origins import PartOrigins
+from kedi_pydantic_ai.prompt import Prompt, show_prompt
 from kedi_pydantic_ai.reading import archive_toolset
 from kedi_pydantic_ai.rivals import refuse_rivals, refuse_second_turn
 from kedi_pydantic_ai.step import Step, request_info
 from kedi_pydantic_ai.usage import reported_tokens
 from kedi_pydantic_ai.wire import CheckedModel, completed
 
-_DIALECT = PydanticDialect()
 _SURROUNDINGS = Surroundings(lambda: secrets.token_urlsafe(12), time.time)
 
 
@@ -112,7 +112,7 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
             bound_reasoning,
             history_archive,
         )
-        self._toolset = None if history_archive is None else archive_toolset(history_archive, _DIALECT)
+        self._toolset = None if history_archive is None else archive_toolset(history_archive)
         self._owner = self  # copied by `for_run`: the runs of one adapter share it, so recursion is seen through copies
         check_callable("user_prompt_submit", user_prompt_submit)
         self._user_prompt_submit = user_prompt_submit
@@ -173,7 +173,7 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         fresh._policy = scope.policy(self._policy)  # noqa: SLF001  # a copy of this very object
         # Another capability's name for the conversation may have come first; then no ticket was taken yet.
         turn = self._taken.pop(ctx.run_id or "", None) or begin(scope, is_callers_task=False)
-        fresh._begin(None if turn is None else ConversationRun(turn, _DIALECT, self._origins))  # noqa: SLF001  # as above
+        fresh._begin(None if turn is None else ConversationRun(turn, self._origins))  # noqa: SLF001  # as above
         return fresh
 
     async def before_run(self, ctx: RunContext[AgentDepsT]) -> None:
@@ -225,8 +225,7 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         if self._user_prompt_submit is None or node.user_prompt is None:
             return node
         self._prompt = await drive(submit(self._user_prompt_submit, node.user_prompt), self._owner)
-        show_prompt(self._marks, self._prompt)
-        ctx.prompt = self._prompt
+        show_prompt(self._marks, ctx, self._prompt)
         return replace(node, user_prompt=self._prompt)
 
     async def wrap_model_request(
@@ -317,7 +316,7 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
     def _start_session(self, carried: Carried) -> None:
         self._session = RunSession(
             self._policy,
-            _DIALECT,
+            DIALECT,
             owner=self._owner,
             origins=self._origins,
             carried=carried,

@@ -1,18 +1,13 @@
-"""What the host keeps of a run beside its messages: where the new ones begin, and the prompt; kept right.
+"""The host's mark of where a run's new messages begin, kept right when an edit is taken back.
 
-The host counts its mark on the list its before-hooks leave, and does not count again when a request fails, so putting
-removed messages back would move old ones into `new_messages()`. Nothing public reaches mark and prompt: they are found
-through the innermost handlers; where those have another shape they are left alone. Measured on pydantic-ai-slim 2.68.
+The host counts the mark on the list its before-hooks leave, and does not count again when a request fails, so putting
+removed messages back would move old ones into `new_messages()`. Nothing public reaches the mark: it is found through
+the innermost handlers, and where those have another shape it is left alone. Measured on pydantic-ai-slim 2.68.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
-
-from pydantic_ai.messages import UserContent
-
-Prompt = str | Sequence[UserContent]
 
 
 def step_marks(handler: Any) -> Any:
@@ -38,9 +33,3 @@ def shift(marks: Any, by: int) -> None:
     for name in ("new_message_index", "resumed_request_index"):
         if isinstance(index := getattr(marks, name, None), int):
             setattr(marks, name, index + by)
-
-
-def show_prompt(marks: Any, prompt: Prompt) -> None:
-    """Make the edited prompt the one that prompt functions, tools and hooks see as `ctx.prompt` from now on."""
-    if hasattr(marks, "prompt"):
-        marks.prompt = prompt

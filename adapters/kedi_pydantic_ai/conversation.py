@@ -22,7 +22,7 @@ from kedi_compile.conversation.lanes import Lane
 from kedi_compile.conversation.records import History
 from kedi_compile.conversation.turns import Turn
 from kedi_compile.history.carried import Carried
-from kedi_pydantic_ai.dialect import PydanticDialect
+from kedi_pydantic_ai.dialect import DIALECT
 from kedi_pydantic_ai.lanes import key_of
 from kedi_pydantic_ai.origins import PartOrigins
 
@@ -30,11 +30,10 @@ from kedi_pydantic_ai.origins import PartOrigins
 class ConversationRun:
     """A run of the host inside a turn."""
 
-    def __init__(self, turn: Turn, dialect: PydanticDialect, origins: PartOrigins) -> None:
+    def __init__(self, turn: Turn, origins: PartOrigins) -> None:
         self.turn = turn
         # The host may copy the capability that holds this, and drops all copies of a run that never begins.
         weakref.finalize(self, turn.release_unstarted).atexit = False
-        self._dialect = dialect
         self._origins = origins
         self._in_front: Lane[ModelMessage] | None = None
         self._lane: Lane[ModelMessage] | None = None
@@ -45,7 +44,7 @@ class ConversationRun:
         Raises:
             HistoryConfigurationError: the caller gave a history beside a conversation that has one.
         """
-        latest = self.turn.state.latest(self._dialect.adapter_shortname)
+        latest = self.turn.state.latest(DIALECT.adapter_shortname)
         if latest is None or not len(latest.history):
             return
         if ctx.messages:
@@ -68,7 +67,7 @@ class ConversationRun:
         Raises:
             ConversationError: the request answers calls of the history that would have to go.
         """
-        key = key_of(ctx, request, self._dialect.adapter_shortname)
+        key = key_of(ctx, request)
         lane = self._lane = self.turn.state.lane(key)
         if self._in_front is not None and self._in_front.key != key:
             await self._exchange(ctx, request, lane)
@@ -83,17 +82,17 @@ class ConversationRun:
         it; None where there is none, since nothing tells the lane.
         """
         self._origins.remember([message for message in messages if message.run_id == run_id])
-        history = History(messages, self._dialect)
+        history = History(messages, DIALECT)
         if self._lane is not None:
             return self._lane.after_turn(history, replace(carried, may_warn=True))
         return None if self._in_front is None else self._in_front.after_turn(history, self._in_front.carried)
 
     def _messages(self, lane: Lane[ModelMessage]) -> tuple[ModelMessage, ...]:
-        return lane.history.messages(self._dialect, self._origins.adopt)
+        return lane.history.messages(DIALECT, self._origins.adopt)
 
     async def _exchange(self, ctx: RunContext[Any], request: ModelRequestContext, lane: Lane[ModelMessage]) -> None:
         current = ctx.messages[-1]
-        if self._dialect.describe(current).results:
+        if DIALECT.describe(current).results:
             msg = (
                 "This run answers tool calls of the conversation under another model, tools, settings or output than "
                 "they were made under; run it as the turn that made them was run"

@@ -1,6 +1,7 @@
 """Pydantic AI's messages as the core sees them: one `ModelRequest` or `ModelResponse` is one entry.
 
-The facts are in `facts.py`, new texts in `texts.py`, token numbers in `tokens.py`; this file puts them together.
+The facts are in `facts.py`, new texts in `texts.py`, token numbers in `tokens.py`, JSON in `records.py`; this file puts
+them together.
 """
 
 from __future__ import annotations
@@ -144,6 +145,10 @@ class PydanticDialect:
     def failed_calls(self, message: ModelMessage) -> list[str]:
         """Return the ids of the calls that it answers with anything but a success."""
         return failed_calls(message)
+
+
+DIALECT: Final = PydanticDialect()
+"""It has no state, so one serves everybody."""
 
 
 def _without_id(part: ModelResponsePart) -> ModelResponsePart:

@@ -16,6 +16,7 @@ from pydantic_ai.toolsets import AbstractToolset
 from kedi_compile.conversation.lanes import SAMPLING, TRANSPORT, LaneKey, lane_key
 from kedi_compile.history.continuation import STATE_KEYS
 from kedi_pydantic_ai.continuation import STATE_SETTINGS
+from kedi_pydantic_ai.dialect import DIALECT
 
 _OWN: Final = STATE_SETTINGS | {"openai_store", "openai_user", "openai_logprobs", "openai_top_logprobs"}
 """The host's own settings that shape neither prompt nor reasoning."""
@@ -23,12 +24,15 @@ _OWN: Final = STATE_SETTINGS | {"openai_store", "openai_user", "openai_logprobs"
 _CACHING: Final = ("anthropic_cache", "bedrock_cache", "openai_prompt_cache")
 """How settings begin that say what a provider may cache."""
 
+_SECRET: Final = frozenset({"authorization_token", "headers"})
+"""Fields of a tool that let the request in somewhere."""
 
-def key_of(ctx: RunContext[Any], request: ModelRequestContext, adapter: str) -> LaneKey:
+
+def key_of(ctx: RunContext[Any], request: ModelRequestContext) -> LaneKey:
     """Return the key of the lane that a request continues."""
     parameters = request.model_request_parameters
     return lane_key(
-        adapter,
+        DIALECT.adapter_shortname,
         request.model.model_id,
         settings=_shaping(cast("Mapping[str, Any]", request.model_settings or {})),
         servers=_servers(ctx),
@@ -46,16 +50,17 @@ def _shaping(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _contract(tool: ToolDefinition) -> list[object]:
+    """Name and schema of a tool that the program runs."""
     return [tool.name, tool.parameters_json_schema]
 
 
 def _native(tool: Any) -> list[object]:
     """A tool that the provider runs; what lets it in somewhere is no part of its contract."""
-    secret = {"authorization_token", "headers"}
-    return [type(tool).__name__, {name: value for name, value in vars(tool).items() if name not in secret}]
+    return [type(tool).__name__, {name: value for name, value in vars(tool).items() if name not in _SECRET}]
 
 
 def _output(parameters: ModelRequestParameters) -> list[object]:
+    """What the output is asked for by: its mode, its schema, and the tools that return it."""
     schema = parameters.output_object.json_schema if parameters.output_object is not None else None
     return [parameters.output_mode, schema, list(map(_contract, parameters.output_tools))]
 

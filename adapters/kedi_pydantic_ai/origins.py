@@ -15,12 +15,10 @@ from pydantic_ai.messages import ModelMessage
 
 from kedi_compile import HistoryOrigin
 from kedi_compile.history.origins import OriginLedger
-from kedi_pydantic_ai.dialect import PydanticDialect
+from kedi_pydantic_ai.dialect import DIALECT
 
 _KEPT: Final = 10_000
 """How many committed messages are remembered; the oldest go first."""
-
-_DIALECT: Final = PydanticDialect()
 
 Lineage = tuple[tuple[HistoryOrigin, ...], ...]
 
@@ -37,7 +35,7 @@ class PartOrigins(OriginLedger):
         for message in messages:
             lineage = tuple(self.find(part) for part in message.parts)
             if any(lineage):
-                found = _DIALECT.fingerprint(message)
+                found = DIALECT.fingerprint(message)
                 self._committed[found] = lineage if self._committed.get(found, lineage) == lineage else None
         while len(self._committed) > _KEPT:
             self._committed.popitem(last=False)
@@ -46,7 +44,7 @@ class PartOrigins(OriginLedger):
         """Give messages that were read back what is known about the committed ones."""
         if not self._committed:
             return
-        prints = [_DIALECT.fingerprint(message) for message in messages]
+        prints = [DIALECT.fingerprint(message) for message in messages]
         times = Counter(prints)
         for message, found in zip(messages, prints, strict=True):
             lineage = self._committed.get(found)

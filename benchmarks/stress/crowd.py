@@ -14,7 +14,9 @@ from kedi_langchain import LangChainDialect
 from kedi_pydantic_ai import PydanticDialect
 
 DIALECTS: dict[str, Any] = {"pydantic": PydanticDialect(), "langchain": LangChainDialect()}
+
 LIMIT_S = 120.0
+"""Seconds in which all turns of a run must have ended; a run that takes longer is taken to wait for ever."""
 
 
 def some_ends(count: int, seed: int) -> list[End]:
@@ -24,7 +26,12 @@ def some_ends(count: int, seed: int) -> list[End]:
 
 
 async def one_conversation(stack: str, store: ConversationStore | None, count: int, seed: int) -> None:
-    """Ask for `count` turns of one conversation at once, and check what is left."""
+    """Ask for `count` turns of one conversation at once, and check what is left.
+
+    Raises:
+        AssertionError: it is not what the answered turns say, or a turn ended otherwise than its prompt says.
+        TimeoutError: the turns did not end.
+    """
     state = ConversationState(f"crowd-{stack}-{seed}", store)
     ends = some_ends(count, seed)
     await asyncio.wait_for(_ask(STACKS[stack](), state, ends), LIMIT_S)
@@ -32,7 +39,10 @@ async def one_conversation(stack: str, store: ConversationStore | None, count: i
 
 
 async def many_conversations(stack: str, store: ConversationStore | None, count: int, seed: int) -> None:
-    """Ask for four turns of each of `count` conversations at once, and check what is left of each."""
+    """Ask for four turns of each of `count` conversations at once, and check what is left of each.
+
+    Raises what `one_conversation` does.
+    """
     turn = STACKS[stack]()
     states = [ConversationState(f"many-{stack}-{seed}-{number}", store) for number in range(count)]
     ends = [some_ends(4, seed + number) for number in range(count)]

@@ -13,6 +13,7 @@ from kedi_compile import ConversationState
 from kedi_compile.conversation import SQLConversationStore
 
 LIMIT_S = 180.0
+"""Seconds in which a worker must have ended."""
 
 
 def _worker(stack: str, address: str, session: str, name: str, count: int) -> subprocess.Popen[str]:

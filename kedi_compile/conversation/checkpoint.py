@@ -15,7 +15,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from kedi_compile.conversation.head import Count, HeadModel, Name, Strict, checked_version, parse
+from kedi_compile.conversation.head import Count, HeadModel, Name, Strict, check_version, parse
 from kedi_compile.conversation.records import check_records
 from kedi_compile.errors import ConversationError
 
@@ -85,7 +85,7 @@ class _Versioned(Strict):
 def _refuse_newer(text: str | bytes) -> None:
     found = parse(_Versioned, text)
     if found.format == FORMAT:
-        checked_version(HeadModel.model_construct(version=found.head.version))
+        check_version(found.head.version)
 
 
 def _seal(checkpoint: ConversationCheckpoint) -> str:

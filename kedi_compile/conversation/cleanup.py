@@ -15,6 +15,7 @@ from typing import Any
 
 import anyio
 
+from kedi_compile.conversation.callers import current_task
 from kedi_compile.history.drive import run_to_end
 
 Release = Callable[[], Any]
@@ -33,7 +34,7 @@ class Cleanups:
 
     def hand_over(self, owner: Cleanups) -> None:
         """Give all callbacks to another owner, in their order."""
-        owner._releases += self._releases  # its own class
+        owner._releases += self._releases
         self._releases = []
 
     async def release(self) -> list[BaseException]:
@@ -88,10 +89,7 @@ class _Raised:
 
 
 def _is_being_cancelled() -> bool:
-    try:
-        task = asyncio.current_task()
-    except RuntimeError:
-        return False
+    task = current_task()
     return task is not None and task.cancelling() > 0
 
 

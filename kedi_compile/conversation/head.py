@@ -22,7 +22,10 @@ VERSION: Final = 1
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
 Count = Annotated[int, Field(ge=0, lt=2**53)]
+"""A number that every reader of JSON keeps exact."""
+
 Name = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
+"""A SHA-256: of a record, a history, or a checkpoint."""
 
 
 class Strict(BaseModel):
@@ -68,6 +71,15 @@ class HeadModel(Strict):
     lanes: tuple[LaneModel, ...] = ()
 
 
+_FIELDS: Final = frozenset(
+    name for model in (KeyModel, UsageModel, LaneModel, HeadModel) for name in model.model_fields
+)
+"""The names an error may show; all others are content."""
+
+_SHOWN: Final = 3
+"""How many places an error names."""
+
+
 def write_head(lanes: Iterable[tuple[Lane[object], tuple[str, ...]]]) -> HeadModel:
     """Return the head of these lanes with the names of their records."""
     return HeadModel(version=VERSION, lanes=tuple(_lane_model(lane, names) for lane, names in lanes))
@@ -84,7 +96,9 @@ def read_head(data: bytes) -> HeadModel:
     Raises:
         ConversationError: it is damaged, foreign, or of a newer version.
     """
-    return checked_version(parse(HeadModel, data))
+    head = parse(HeadModel, data)
+    check_version(head.version)
+    return head
 
 
 def lanes_of(head: HeadModel, records: Mapping[str, bytes]) -> dict[LaneKey, Lane[object]]:
@@ -106,19 +120,18 @@ def parse(model: type[ModelT], data: bytes | str) -> ModelT:
         raise ConversationError(msg) from None  # the cause would show what the conversation holds
 
 
-def checked_version(head: HeadModel) -> HeadModel:
-    """Return a head whose version is known.
+def check_version(version: int) -> None:
+    """Refuse a version of the format that is newer than this one.
 
     Raises:
-        ConversationError: it is newer.
+        ConversationError: it is.
     """
-    if head.version > VERSION:
+    if version > VERSION:
         msg = (
-            f"This conversation was written in version {head.version} of its format, and this kedi-compile reads up to "
+            f"This conversation was written in version {version} of its format, and this kedi-compile reads up to "
             f"{VERSION}; read it with a newer one"
         )
         raise ConversationError(msg)
-    return head
 
 
 def _places(error: ValidationError | RecursionError, fields: Collection[str]) -> str:
@@ -131,13 +144,6 @@ def _places(error: ValidationError | RecursionError, fields: Collection[str]) ->
 def _place(way: Sequence[int | str], fields: Collection[str]) -> str:
     """Write the way to a place by the names of this format alone; any other key is content."""
     return ".".join(str(step) if isinstance(step, int) or step in fields else "…" for step in way) or "the text"
-
-
-_SHOWN: Final = 3
-
-_FIELDS: Final = frozenset(
-    name for model in (KeyModel, UsageModel, LaneModel, HeadModel) for name in model.model_fields
-)
 
 
 def _lane_model(lane: Lane[object], names: tuple[str, ...]) -> LaneModel:

@@ -59,7 +59,10 @@ class HistoryProcessingSettings:
             if value is not OMITTED:
                 check_callable(name, value)
         if self.own_processor is None and callable(self.condition):
-            msg = "A condition stands beside a processor that is None; a condition alone does nothing"
+            msg = (
+                "A condition stands beside a processor that is None; a condition alone does nothing, so give a "
+                "processor too, or leave the condition out"
+            )
             raise HistoryConfigurationError(msg)
 
     @property

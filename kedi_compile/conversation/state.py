@@ -1,8 +1,9 @@
 """`ConversationState`: the committed turns of one conversation, and the line of those who want to add one.
 
 A state is changed by committing a turn and by nothing else. With a store, the store is the truth: a turn begins by
-looking whether another process has committed meanwhile, and ends with compare-and-swap. Source: History specification,
-Stateful Conversation History, Persistence and Continuation.
+looking whether another process has committed meanwhile, and ends with compare-and-swap. What a turn asks (`refresh`,
+`lane`, `latest`, `commit`) only the one that is first in line may. Source: History specification, Stateful Conversation
+History, Persistence and Continuation.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from kedi_compile.errors import (
     HistoryConfigurationError,
     HistoryLaneWarning,
 )
+from kedi_compile.stores.names import is_utf8
 from kedi_compile.stores.protocol import Change, ConversationStore, Head
 
 Lanes = dict[LaneKey, Lane[Any]]
@@ -89,8 +91,6 @@ class ConversationState:
         """Whether reading and committing may block on a store."""
         return self._store is not None
 
-    # -- between turns
-
     def checkpoint(self) -> ConversationCheckpoint:
         """Return what was committed so far; a turn under way is no part of it.
 
@@ -117,12 +117,14 @@ class ConversationState:
 
         Raises:
             ConversationConflict: the store has a conversation of that name already.
+            ConversationError: the store cannot be used.
+            HistoryConfigurationError: there is a store, and no name to keep it under.
         """
         state = cls(session_id if session_id is not None else checkpoint.session_id, store)
-        state._lanes = lanes_of(checkpoint.head, checkpoint.entries)  # its own class
+        state._lanes = lanes_of(checkpoint.head, checkpoint.entries)
         if store is not None and state.session_id is not None:
             change = Change(0, write_json(checkpoint.head), checkpoint.entries)
-            state._revision = store.commit(state.session_id, change)  # its own class
+            state._revision = store.commit(state.session_id, change)
         return state
 
     def cleanup(self, release: Release) -> None:
@@ -170,8 +172,6 @@ class ConversationState:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.aclose()
-
-    # -- what a turn asks; only the turn that is first in line may
 
     def check_open(self) -> None:
         """Refuse a conversation that was closed.
@@ -273,7 +273,7 @@ class ConversationState:
 
 
 def _is_text(value: object) -> bool:
-    return isinstance(value, str) and not any("\ud800" <= character <= "\udfff" for character in value)
+    return isinstance(value, str) and is_utf8(value)
 
 
 def _raise_all(errors: Sequence[BaseException]) -> None:

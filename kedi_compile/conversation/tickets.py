@@ -17,30 +17,36 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final, Self
 
+from kedi_compile.conversation.callers import Caller, caller, current_task, running_loop
 from kedi_compile.conversation.cleanup import Cleanups
 from kedi_compile.errors import ConversationError
 
 _lock = threading.RLock()
 """Guards every line: a cycle of waiting goes through several of them. Reentrant, for a finalizer may run anywhere."""
 
+_PATIENCE: Final = (*[0.0] * 100, *[0.01] * 100)
+"""The pauses, in seconds, that a stream has which was dropped, until it is taken for one that is still read.
+
+The loop closes a dropped stream in a task of its own; one of a chain hands that down from step to step, and one of an
+agent waits for threads.
+"""
 
 _around: ContextVar[tuple[Ticket, ...]] = ContextVar("kedi_tickets", default=())
 """The tickets of the turns that this context runs in, the innermost last."""
 
-
 _reading: ContextVar[tuple[Ticket, ...]] = ContextVar("kedi_reading", default=())
 """The tickets of the streams that this context reads and has not read to the end."""
 
-
 Finder = Callable[[], Iterable["Ticket"]]
+"""What a host knows of the caller's turns that no context variable tells."""
 
-_finders: list[Finder] = []
+_around_finders: list[Finder] = []
 _read_finders: list[Finder] = []
 
 
 def find_around(find: Finder) -> None:
     """Let `find` tell of turns around a caller, for a host whose steps do not run in the context of their turn."""
-    _finders.append(find)
+    _around_finders.append(find)
 
 
 def find_read(find: Finder) -> None:
@@ -50,25 +56,26 @@ def find_read(find: Finder) -> None:
 
 def around() -> tuple[Ticket, ...]:
     """Return the open tickets of the turns around the caller, the innermost last."""
-    found = (*(one for find in _finders for one in find()), *_around.get())
+    found = (*(one for find in _around_finders for one in find()), *_around.get())
     return tuple(dict.fromkeys(one for one in found if one.is_open and not one.is_dead))
 
 
 class Ticket:
     """A place in a conversation's line.
 
-    `enclosing` are the tickets of the turns around it; `cleanups` what its own turn registers; `task` is the one whose
-    call it is.
+    `enclosing` are the tickets of the turns around it, `inner` those of turns inside it that wait; `cleanups` is what
+    its own turn registers. `task` is the one whose end gives it back, `taker` who took it, `reader` who has to read it
+    on where it is that of a stream, `stands_for` who makes the outermost call that it is a part of.
     """
 
     def __init__(self, line: Line, *, is_callers_task: bool = True) -> None:
         self.enclosing = around()
         self.cleanups = Cleanups()
-        self.loop = _running_loop()
+        self.loop = running_loop()
         self.task = current_task() if is_callers_task else None
         self.taker: object = caller() if is_callers_task else self
-        self.reader: Caller | None = None  # who has to read it on, where it is a stream's
-        self.stands_for: Caller | None = None  # whose call the one is that it was taken in
+        self.reader: Caller | None = None
+        self.stands_for: Caller | None = None
         self.is_open = True
         self.is_started = False
         self.inner: set[Ticket] = set()
@@ -96,6 +103,13 @@ class Ticket:
         """Show this context that it runs in the ticket's turn; more than once is no harm."""
         _around.set((*(one for one in _around.get() if one.is_open and one is not self), self))
 
+    def leave(self) -> None:
+        """Take back what `enter` did; in a context that has not entered, nothing happens.
+
+        A stream may end in another context than it began in, so nothing is reset to what was before.
+        """
+        _around.set(tuple(one for one in _around.get() if one is not self and one.is_open))
+
     @contextmanager
     def read(self) -> Generator[None]:
         """Let the caller of a stream do what it likes between two items: it is not in the turn."""
@@ -108,13 +122,6 @@ class Ticket:
             self.reader = None
             _reading.set(tuple(one for one in _reading.get() if one is not self))
             self.enter()
-
-    def leave(self) -> None:
-        """Take that back; in a context that has not entered, nothing happens.
-
-        A stream may end in another context than it began in, so nothing is reset to what was before.
-        """
-        _around.set(tuple(one for one in _around.get() if one is not self and one.is_open))
 
     async def wait(self) -> None:
         """Wait until every earlier ticket was given back.
@@ -137,7 +144,7 @@ class Ticket:
         Raises:
             ConversationError: as `wait`; also if an earlier turn belongs to the event loop this thread is running.
         """
-        with _Waiting(self, _running_loop()) as waiting:
+        with _Waiting(self, running_loop()) as waiting:
             waiting.refuse_own_stream()
             self._served.result()
 
@@ -169,6 +176,10 @@ class Ticket:
         """Say that it is first in line."""
         if not self._served.done():
             self._served.set_result(None)
+
+    def earlier(self) -> list[Ticket]:
+        """Return the tickets of its line that are served earlier."""
+        return self._line.before(self)
 
 
 class Line:
@@ -276,43 +287,8 @@ def _waited_for(ticket: Ticket) -> Iterator[Ticket]:
     seen: set[Ticket] = set()
     open_ends = [ticket]
     while open_ends:
-        for earlier in _before(open_ends.pop()):
+        for earlier in open_ends.pop().earlier():
             if earlier not in seen:
                 seen.add(earlier)
                 yield earlier
                 open_ends += earlier.inner  # what stands before it in its own line is before this one too
-
-
-def _before(ticket: Ticket) -> list[Ticket]:
-    return ticket._line.before(ticket)  # noqa: SLF001  # the line is this file's own
-
-
-Caller = asyncio.Task[object] | int
-"""A task, or the number of a thread that runs none."""
-
-_PATIENCE: Final = (*[0.0] * 100, *[0.01] * 100)
-"""The pauses, in seconds, that a stream has which was dropped, until it is taken for one that is still read.
-
-The loop closes a dropped stream in a task of its own; one of a chain hands that down from step to step, and one of an
-agent waits for threads.
-"""
-
-
-def caller() -> Caller:
-    """Return who calls: the task, or the thread where there is none."""
-    return current_task() or threading.get_ident()
-
-
-def _running_loop() -> asyncio.AbstractEventLoop | None:
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None
-
-
-def current_task() -> asyncio.Task[object] | None:
-    """Return the task of the caller, or None outside of any event loop."""
-    try:
-        return asyncio.current_task()
-    except RuntimeError:
-        return None

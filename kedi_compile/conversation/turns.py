@@ -209,6 +209,7 @@ def _in_thread(work: Callable[[], ResultT]) -> Future[ResultT]:
 
 
 def _note(error: BaseException | None, failed: Sequence[BaseException]) -> None:
-    for one in failed if error is not None else ():
-        assert error is not None  # the loop runs with an error alone
+    if error is None:
+        return
+    for one in failed:
         error.add_note(f"Releasing a resource of the turn failed too: {type(one).__name__}: {one}")

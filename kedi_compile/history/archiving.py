@@ -49,20 +49,23 @@ class Archiving:
     def write(self, revision: Revision[Any], plan: ArchivePlan) -> tuple[ArchivePlan | None, bytes]:
         """Write the plan's entries as a record; an exchange that cannot be written is left out of both."""
         written: dict[int, bytes] = {}
-        exchanges = [exchange for exchange in plan.exchanges if self._is_written(revision, exchange, written)]
+        exchanges = []
+        for exchange in plan.exchanges:
+            if (dumped := self._dump(revision, exchange)) is not None:
+                exchanges.append(exchange)
+                written.update(dumped)
         if not exchanges:
             return None, b""
         name = revision.dialect.adapter_shortname
         return plan._replace(exchanges=tuple(exchanges)), write_record(name, [written[n] for n in sorted(written)])
 
-    def _is_written(self, revision: Revision[Any], exchange: Exchange, written: dict[int, bytes]) -> bool:
+    def _dump(self, revision: Revision[Any], exchange: Exchange) -> dict[int, bytes] | None:
+        """Return the bytes of its messages by entry, or note why they cannot be written."""
         try:
-            dumped = {entry: revision.dialect.dump(revision.messages[entry]) for entry in exchange}
+            return {entry: revision.dialect.dump(revision.messages[entry]) for entry in exchange}
         except (TypeError, ValueError) as error:
             self._faults.append(f"The tool exchange in {entries_text(exchange)} stays in the history: {error}")
-            return False
-        written.update(dumped)
-        return True
+            return None
 
     def is_worth_it(self, revision: Revision[Any], plan: ArchivePlan, checkpoint: Any) -> bool:
         """Tell whether the plan saves what the settings ask for, the checkpoint counted."""
@@ -81,8 +84,8 @@ class Archiving:
             return error
         return None
 
-    def is_kept(self, answer: object) -> bool:
-        """Take the answer of `store`, and tell whether the record is there."""
+    def confirm(self, answer: object) -> bool:
+        """Take the answer of `store`, and tell whether the record is there; if not, it is a fault to warn of."""
         if not isinstance(answer, Exception):
             return True
         self.stored.pop()

@@ -15,7 +15,12 @@ from kedi_compile.history.usage import UsageCheckpoint
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """What a session takes over from the one before, where a host keeps plain values between requests."""
+    """What a session takes over from the one before.
+
+    `generation` counts the rewrites so far. `usage` is the last measured count, None where none holds; `asks_usage`
+    says whether anybody has asked for one, as only then it is measured. `may_warn` is False once something was freed in
+    the run, or it was warned that nothing could be.
+    """
 
     generation: int = 0
     usage: UsageCheckpoint | None = None

@@ -124,6 +124,7 @@ _KEYWORDS = {
     "processor": "history_processor",
     "prompt": "user_prompt_submit",
 }
+"""The keyword a user has set each callback with, for errors."""
 
 
 @contextmanager

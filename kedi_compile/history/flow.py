@@ -2,9 +2,9 @@
 
 `process` is a generator: it yields a `Question` for each user function it needs and is sent the answer; it awaits
 nothing and starts no thread, so there is one flow for every host. `drive.py` answers. The order is archive, condition,
-detached copy, processor, rules, binding; what was archived is the history the others see. Any exception means the
-request must not be sent; a record that could not be stored is none, and leaves the history as it was. Source: History
-specification, Conditional Processing, Callback Contract, Atomic Groups.
+detached copy, processor, rules, binding; the others see the history as the archive leaves it. Any exception means the
+request must not be sent; a record that could not be stored raises none, and leaves the history as it was. Source:
+History specification, Conditional Processing, Callback Contract, Atomic Groups.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def _archive(
     if not archiving.is_worth_it(revision, plan, checkpoint):
         return None
     archiving.announce(reference)
-    if not archiving.is_kept((yield Question("archive", archiving.store, (reference, record)))):
+    if not archiving.confirm((yield Question("archive", archiving.store, (reference, record)))):
         return None
     proposal = propose_archive(revision, plan, checkpoint)
     return _staged(proposal, resolve_binding(proposal, binding))

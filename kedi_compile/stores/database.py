@@ -44,8 +44,11 @@ _WRITE: Final = {
 _SWITCH: Final = {"sqlite": (_WAIT_HERE, "PRAGMA journal_mode = WAL", "BEGIN"), "postgresql": ()}
 """What a transaction begins with, and how readers and a writer come not to wait for each other; `wait` is in ms."""
 
-_TRIES = 100
-_LONGEST_WAIT = 86_400.0
+_TRIES: Final = 100
+"""How often a lost race for the journal is run again."""
+
+_LONGEST_WAIT: Final = 86_400.0
+"""The longest `timeout`, in seconds: a day, whose milliseconds every database takes."""
 
 
 class Database:

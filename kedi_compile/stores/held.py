@@ -39,7 +39,10 @@ class HeldRecords:
         with self._lock:
             held = self.held_bytes - self._sizes.get(reference, 0)
             if self._quota is not None and held + len(record) > self._quota:
-                msg = f"{len(record)} bytes do not fit: {held} of {self._quota} are held; release records, or raise it"
+                msg = (
+                    f"{len(record)} bytes do not fit: {held} of {self._quota} are held; release records, or raise "
+                    "`quota_bytes`"
+                )
                 raise QuotaExceeded(msg)
             self._records.put(reference, record, expires_at)
             self._sizes[reference] = len(record)

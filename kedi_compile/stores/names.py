@@ -15,6 +15,12 @@ LONGEST = 512
 """Characters; with four bytes each, a name and a digest still fit into one entry of a PostgreSQL index."""
 
 _SHOWN = 60
+"""How many characters of a name an error shows."""
+
+
+def is_utf8(text: str) -> bool:
+    """Tell whether text can be written as UTF-8, which has no lone surrogates."""
+    return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def check_session_id(session_id: str) -> None:
@@ -53,8 +59,6 @@ def _fault(name: object) -> str | None:
         return "is empty"
     if len(name) > LONGEST:
         return f"has {len(name)} characters"
-    if name.isascii():
-        return "contains NUL" if "\0" in name else None
-    if any("\ud800" <= character <= "\udfff" for character in name):
+    if not is_utf8(name):
         return "contains a lone surrogate"
     return "contains NUL" if "\0" in name else None

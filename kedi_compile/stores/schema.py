@@ -73,8 +73,9 @@ _RELEASED_BY_NAME = (
 STEPS: Final = (_FIRST, _RELEASED_BY_NAME)
 NEWEST: Final = len(STEPS)
 
-_BYTES = {"sqlite": "BLOB", "postgresql": "BYTEA"}
-_LOCK = 0x6B656469  # "kedi"
+_BYTES: Final = {"sqlite": "BLOB", "postgresql": "BYTEA"}
+
+_LOCK: Final = 0x6B656469  # "kedi"
 """Held on PostgreSQL while tables are made: two that make one at the same time would fail on its name."""
 
 

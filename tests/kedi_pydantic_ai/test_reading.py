@@ -8,10 +8,8 @@ from pydantic_ai.usage import RunUsage
 
 from kedi_compile import HistoryArchiveSettings
 from kedi_compile.history.archive_record import write_record
-from kedi_pydantic_ai import PydanticDialect
+from kedi_pydantic_ai.dialect import DIALECT
 from kedi_pydantic_ai.reading import archive_toolset
-
-DIALECT = PydanticDialect()
 
 
 def test_a_model_is_told_what_the_tool_takes() -> None:
@@ -21,7 +19,7 @@ def test_a_model_is_told_what_the_tool_takes() -> None:
     context = RunContext(
         deps=None, model=TestModel(), usage=RunUsage(), messages=[DIALECT.checkpoint("Archived.", "ref")]
     )
-    toolset = archive_toolset(settings, DIALECT)
+    toolset = archive_toolset(settings)
 
     async def use() -> tuple[object, object]:
         tools = await toolset.get_tools(context)

@@ -260,7 +260,10 @@ def test_a_processor_needs_no_weak_references() -> None:
         ),
         (
             {"processor": None, "processor_condition": i},
-            "A condition stands beside a processor that is None; a condition alone does nothing",
+            (
+                "A condition stands beside a processor that is None; a condition alone does nothing, so give a "
+                "processor too, or leave the condition out"
+            ),
         ),
     ],
 )

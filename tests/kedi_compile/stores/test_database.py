@@ -6,7 +6,6 @@ import os
 import sqlite3
 import sys
 import traceback
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -21,25 +20,10 @@ from kedi_compile.errors import ConversationError, HistoryConfigurationError
 from kedi_compile.stores.database import Database
 from kedi_compile.stores.protocol import Change, Head
 from kedi_compile.stores.sql import SQLConversationStore
-from stores import DATABASES, address, count_up, digested, engine_of, start_writer
+from stores import count_up, digested, engine_of, start_writer
 
 PASSWORD = "s3cr/t"  # the slash has to be quoted in an address
 SERVER = "postgresql://kedi:s3cr%2Ft@127.0.0.1:1/kedi"  # nothing listens at port 1
-
-
-@pytest.fixture(params=DATABASES)
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """The address of an empty database of each kind."""
-    with address(request.param, tmp_path) as one:
-        yield one
-
-
-@pytest.fixture
-def engine(place: str) -> Iterator[Engine]:
-    """Another way into the same database."""
-    one = engine_of(place)
-    yield one
-    one.dispose()
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,9 @@ def test_a_quota_bounds_what_is_there() -> None:
     held = HeldRecords(quota_bytes=3)
     held.put("a", b"xx", None)
     held.put("a", b"xx", None)
-    with pytest.raises(QuotaExceeded, match="2 bytes do not fit: 2 of 3 are held; release records, or raise it"):
+    with pytest.raises(
+        QuotaExceeded, match="2 bytes do not fit: 2 of 3 are held; release records, or raise `quota_bytes`"
+    ):
         held.put("b", b"yy", None)
 
     held.release("a")

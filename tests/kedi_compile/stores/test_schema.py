@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from sqlalchemy import Engine, TableClause, inspect
 
@@ -12,7 +9,7 @@ from kedi_compile.errors import ConversationError
 from kedi_compile.stores import schema
 from kedi_compile.stores.protocol import Gone, Head
 from kedi_compile.stores.sql import SQLConversationStore
-from stores import DATABASES, address, digested, engine_of, start_writer
+from stores import digested, start_writer
 
 VERSION_1 = """
 CREATE TABLE kedi_schema (version INTEGER NOT NULL);
@@ -32,21 +29,6 @@ LITERALS = {
     "sqlite": {"bytes": "BLOB", "head": "x'00ff'", "entry": "x'01'", "record": "x'02'"},
     "postgresql": {"bytes": "BYTEA", "head": "'\\x00ff'", "entry": "'\\x01'", "record": "'\\x02'"},
 }
-
-
-@pytest.fixture(params=DATABASES)
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """The address of an empty database of each kind."""
-    with address(request.param, tmp_path) as one:
-        yield one
-
-
-@pytest.fixture
-def engine(place: str) -> Iterator[Engine]:
-    """Another way into the same database."""
-    one = engine_of(place)
-    yield one
-    one.dispose()
 
 
 def run(engine: Engine, program: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +13,7 @@ from sqlalchemy import event
 from kedi_compile.errors import ConversationError
 from kedi_compile.stores.protocol import Change, Head
 from kedi_compile.stores.sql import SQLConversationStore
-from stores import DATABASES, address, digested, engine_of, start_writer
-
-
-@pytest.fixture(params=DATABASES)
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """The address of an empty database of each kind."""
-    with address(request.param, tmp_path) as one:
-        yield one
+from stores import address, digested, engine_of, start_writer
 
 
 def test_what_was_committed_outlives_the_store(place: str) -> None:
