@@ -49,8 +49,8 @@ CORE = [
     "history_scope",
     "provider_messages",
 ]
-PYDANTIC_AI = ["PydanticAdapter", "PydanticDialect", "to_model_messages"]
-LANGCHAIN = ["LangChainAdapter", "LangChainDialect", "to_messages"]
+PYDANTIC_AI = ["PydanticAdapter", "PydanticDialect", "messages_of", "to_model_messages"]
+LANGCHAIN = ["LangChainAdapter", "LangChainDialect", "messages_of", "to_messages"]
 LIONAGI = [
     "RestoredSystem",
     "Session",

@@ -12,7 +12,8 @@ if find_spec("langchain") is None:  # pragma: no cover  # the wheel check instal
     raise ImportError(msg)
 
 from kedi_langchain.adapter import LangChainAdapter
+from kedi_langchain.conversation import messages_of
 from kedi_langchain.dialect import LangChainDialect
 from kedi_langchain.turn import to_messages
 
-__all__ = ["LangChainAdapter", "LangChainDialect", "to_messages"]
+__all__ = ["LangChainAdapter", "LangChainDialect", "messages_of", "to_messages"]

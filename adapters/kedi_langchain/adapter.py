@@ -42,7 +42,7 @@ from kedi_langchain.graph import Update, edits_of_node, model_node
 from kedi_langchain.lanes import key_of
 from kedi_langchain.middleware import HistoryMiddleware
 from kedi_langchain.origins import ThreadOrigins
-from kedi_langchain.prompt import Prompt, PromptHook
+from kedi_langchain.prompt import PromptHook
 from kedi_langchain.runnable import rebuild, refuse_wrapped
 from kedi_langchain.wrapped import EditingModel, editing_class
 
@@ -89,7 +89,7 @@ class LangChainAdapter:
         history_processor_condition: HistoryProcessorCondition | None = None,
         *,
         history_archive: HistoryArchiveSettings | None = None,
-        user_prompt_submit: UserPromptSubmit[Prompt] | None = None,
+        user_prompt_submit: UserPromptSubmit | None = None,
         token_counter: Callable[[BaseMessage], int] | None = None,
         reasoning_protection: ReasoningProtection = "always",
         bound_reasoning: BoundReasoning | None = None,

@@ -16,7 +16,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
 from langchain_core.runnables.config import get_config_list
 
-from kedi_compile import ConversationError
+from kedi_compile import ConversationError, ConversationState
 from kedi_compile.conversation.lanes import Lane, LaneKey
 from kedi_compile.conversation.records import History
 from kedi_compile.conversation.scope import Scope
@@ -25,6 +25,19 @@ from kedi_compile.history.carried import Carried
 from kedi_langchain.continuation import without_response_id
 from kedi_langchain.dialect import DIALECT
 from kedi_langchain.origins import ThreadOrigins
+
+
+def messages_of(state: ConversationState, key: LaneKey | None = None) -> list[BaseMessage]:
+    """Return the messages of a conversation as they are committed now: a new list of the host's own objects.
+
+    They are those of the lane that was used last with LangChain, or of `key`, one of `state.lanes`; none where there is
+    no such lane. A store is read, which may block.
+
+    Raises:
+        ConversationError: what is stored cannot be read.
+    """
+    lane = state.read(DIALECT.adapter_shortname, key)
+    return [] if lane is None else list(lane.history.messages(DIALECT))
 
 
 class ConversationCall:

@@ -126,14 +126,18 @@ class EditedRequest:
         """Let the caller of a stream do what it likes between two chunks."""
         return nullcontext() if self.call is None else self.call.turn.read()
 
-    async def commit(self, answer: BaseMessage) -> None:
-        """Commit the turn that this request is, if it is one."""
-        if self.call is not None:
+    async def commit(self, answer: BaseMessage | None) -> None:
+        """Commit the turn that this request is, if it is one; without an answer nothing is committed."""
+        if self.call is not None and answer is None:
+            await self.call.turn.abandon()
+        elif self.call is not None and answer is not None:
             await self.call.turn.commit(self.call.committed(self.history, answer, self.session.carried))
 
-    def commit_sync(self, answer: BaseMessage) -> None:
+    def commit_sync(self, answer: BaseMessage | None) -> None:
         """Do what `commit` does on a synchronous path."""
-        if self.call is not None:
+        if self.call is not None and answer is None:
+            self.call.turn.abandon_sync()
+        elif self.call is not None and answer is not None:
             self.call.turn.commit_sync(self.call.committed(self.history, answer, self.session.carried))
 
     async def abandon(self, error: BaseException) -> None:

@@ -16,7 +16,7 @@ Prompt = str | list[str | dict[str, Any]]
 class PromptHook:
     """An adapter's prompt hook, or none."""
 
-    def __init__(self, function: UserPromptSubmit[Prompt] | None, owner: object) -> None:
+    def __init__(self, function: UserPromptSubmit | None, owner: object) -> None:
         self._function = function
         self._owner = owner
 

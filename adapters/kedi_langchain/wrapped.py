@@ -163,8 +163,7 @@ class EditingModel(BaseChatModel):
                 with request.read():
                     yield chunk
             answer = _streamed(request, chunks)
-        if answer is not None:
-            request.commit_sync(answer)
+        request.commit_sync(answer)
 
     def astream(
         self, input: LanguageModelInput, config: RunnableConfig | None = None, *, stop: Any = None, **kwargs: Any
@@ -194,8 +193,7 @@ class EditingModel(BaseChatModel):
                 with request.read():
                     yield chunk
             answer = _streamed(request, chunks)
-        if answer is not None:
-            await request.commit(answer)
+        await request.commit(answer)
 
     def _chat_model_stream_v3(
         self, input: LanguageModelInput, config: RunnableConfig | None = None, *, stop: Any = None, **kwargs: Any
@@ -339,15 +337,17 @@ def _common(
     return (cast("EditingModel", changed.model), changed.arguments) if changed else (model, kwargs)
 
 
-def _noted(edited: Sequence[EditedRequest], result: LLMResult) -> list[tuple[EditedRequest, BaseMessage]]:
-    """Note the answers and return them by their requests."""
+def _noted(edited: Sequence[EditedRequest], result: LLMResult) -> list[tuple[EditedRequest, BaseMessage | None]]:
+    """Note the answers and return them by their requests; a model may give none."""
     runs = result.run or []
-    answers = []
+    answers: list[tuple[EditedRequest, BaseMessage | None]] = []
     for index, (request, generations) in enumerate(zip(edited, result.generations, strict=True)):
         run_id = str(runs[index].run_id) if index < len(runs) else None
-        if generations and isinstance(first := generations[0], ChatGeneration):
-            request.answered(first.message, run_id)
-            answers.append((request, first.message))
+        first = generations[0] if generations else None
+        answer = first.message if isinstance(first, ChatGeneration) else None
+        if answer is not None:
+            request.answered(answer, run_id)
+        answers.append((request, answer))
     return answers
 
 

@@ -12,7 +12,8 @@ if find_spec("pydantic_ai") is None:  # pragma: no cover  # the wheel check inst
     raise ImportError(msg)
 
 from kedi_pydantic_ai.adapter import PydanticAdapter
+from kedi_pydantic_ai.conversation import messages_of
 from kedi_pydantic_ai.dialect import PydanticDialect
 from kedi_pydantic_ai.turn import to_model_messages
 
-__all__ = ["PydanticAdapter", "PydanticDialect", "to_model_messages"]
+__all__ = ["PydanticAdapter", "PydanticDialect", "messages_of", "to_model_messages"]

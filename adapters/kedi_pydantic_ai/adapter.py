@@ -99,7 +99,7 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         history_processor_condition: HistoryProcessorCondition | None = None,
         *,
         history_archive: HistoryArchiveSettings | None = None,
-        user_prompt_submit: UserPromptSubmit[Prompt] | None = None,
+        user_prompt_submit: UserPromptSubmit | None = None,
         token_counter: Callable[[ModelMessage], int] | None = None,
         reasoning_protection: ReasoningProtection = "always",
         bound_reasoning: BoundReasoning | None = None,

@@ -17,14 +17,27 @@ from pydantic_ai.messages import ModelMessage, ModelRequest, SystemPromptPart
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.tools import RunContext
 
-from kedi_compile import ConversationError, HistoryConfigurationError
-from kedi_compile.conversation.lanes import Lane
+from kedi_compile import ConversationError, ConversationState, HistoryConfigurationError
+from kedi_compile.conversation.lanes import Lane, LaneKey
 from kedi_compile.conversation.records import History
 from kedi_compile.conversation.turns import Turn
 from kedi_compile.history.carried import Carried
 from kedi_pydantic_ai.dialect import DIALECT
 from kedi_pydantic_ai.lanes import key_of
 from kedi_pydantic_ai.origins import PartOrigins
+
+
+def messages_of(state: ConversationState, key: LaneKey | None = None) -> list[ModelMessage]:
+    """Return the messages of a conversation as they are committed now: a new list of the host's own objects.
+
+    They are those of the lane that was used last with Pydantic AI, or of `key`, one of `state.lanes`; none where there
+    is no such lane. A store is read, which may block.
+
+    Raises:
+        ConversationError: what is stored cannot be read.
+    """
+    lane = state.read(DIALECT.adapter_shortname, key)
+    return [] if lane is None else list(lane.history.messages(DIALECT))
 
 
 class ConversationRun:

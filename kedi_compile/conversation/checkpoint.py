@@ -61,6 +61,7 @@ class ConversationCheckpoint:
         Raises:
             ConversationError: it is damaged, truncated, foreign, or of a newer version.
         """
+        _check_text(text)
         _refuse_newer(text)
         sealed = parse(_Sealed, text)
         checkpoint = cls(sealed.session_id, sealed.head, {name: one.encode() for name, one in sealed.entries.items()})
@@ -69,6 +70,12 @@ class ConversationCheckpoint:
             msg = "The checkpoint is not what was sealed: its digest does not fit; take the one that was saved"
             raise ConversationError(msg, session_id=sealed.session_id)
         return checkpoint
+
+
+def _check_text(text: object) -> None:
+    if not isinstance(text, (str, bytes)):
+        msg = f"`from_json` was given a {type(text).__name__}; pass the text that `to_json` returned"
+        raise ConversationError(msg)
 
 
 class _Version(Strict):

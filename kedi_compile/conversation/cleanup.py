@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import anyio
 
 from kedi_compile.conversation.callers import current_task
+from kedi_compile.errors import HistoryConfigurationError
 from kedi_compile.history.drive import run_to_end
 
 Release = Callable[[], Any]
@@ -29,7 +30,12 @@ class Cleanups:
         self._releases: list[Release] = []
 
     def register(self, release: Release) -> None:
-        """Add a callback."""
+        """Add a callback.
+
+        Raises:
+            HistoryConfigurationError: it is not callable.
+        """
+        _check_callable(release)
         self._releases.append(release)
 
     def hand_over(self, owner: Cleanups) -> None:
@@ -96,3 +102,20 @@ def _is_being_cancelled() -> bool:
 async def _awaited(value: Awaitable[Any] | Any) -> None:
     if inspect.isawaitable(value):
         await value
+
+
+def _check_callable(release: object) -> None:
+    if not callable(release):
+        msg = f"`cleanup` was given {release!r}; pass a function without arguments, not what it returned"
+        raise HistoryConfigurationError(msg)
+
+
+def raise_all(errors: Sequence[BaseException]) -> None:
+    """Raise what callbacks have raised, if any has.
+
+    Raises:
+        BaseExceptionGroup: some have; an ExceptionGroup if all are exceptions.
+    """
+    if errors:
+        msg = "Releasing what was registered with the conversation failed; every callback was called"
+        raise BaseExceptionGroup(msg, errors)

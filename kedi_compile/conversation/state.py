@@ -9,12 +9,13 @@ History, Persistence and Continuation.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Generator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Final, Self
 
 from kedi_compile.conversation.checkpoint import ConversationCheckpoint
-from kedi_compile.conversation.cleanup import Cleanups, Release
+from kedi_compile.conversation.cleanup import Cleanups, Release, raise_all
 from kedi_compile.conversation.head import lanes_of, read_head, write_head, write_json
 from kedi_compile.conversation.lanes import Lane, LaneKey
 from kedi_compile.conversation.records import History, check_records
@@ -54,6 +55,7 @@ class ConversationState:
     """
 
     def __init__(self, session_id: str | None = None, store: ConversationStore | None = None) -> None:
+        _check_store(store)
         if store is not None and not session_id:
             msg = "A `ConversationState` with a `store` needs a `session_id`, the name it is stored under"
             raise HistoryConfigurationError(msg)
@@ -78,7 +80,7 @@ class ConversationState:
 
     @property
     def turns(self) -> int:
-        """How many turns were committed, in all lanes, as far as this object has seen."""
+        """How many turns were committed, in all lanes, as far as this object has seen: a store is read by turns."""
         return sum(lane.turns for lane in self._lanes.values())
 
     @property
@@ -92,12 +94,12 @@ class ConversationState:
         return self._store is not None
 
     def checkpoint(self) -> ConversationCheckpoint:
-        """Return what was committed so far; a turn under way is no part of it.
+        """Return what was committed so far, with a store what is committed there now; no turn under way is part of it.
 
         Raises:
-            ConversationError: a message holds what JSON cannot carry.
+            ConversationError: a message holds what JSON cannot carry, or the store cannot be read.
         """
-        lanes = tuple(self._lanes.values())
+        lanes = tuple(self._current()[0].values())
         written = [lane.history.records() for lane in lanes]
         entries = {name: record for _, records in written for name, record in records.items()}
         head = write_head(zip(lanes, (names for names, _ in written), strict=True))
@@ -118,14 +120,27 @@ class ConversationState:
         Raises:
             ConversationConflict: the store has a conversation of that name already.
             ConversationError: the store cannot be used.
-            HistoryConfigurationError: there is a store, and no name to keep it under.
+            HistoryConfigurationError: it is no checkpoint, or there is a store and no name to keep it under.
         """
+        _check_checkpoint(checkpoint)
         state = cls(session_id if session_id is not None else checkpoint.session_id, store)
         state._lanes = lanes_of(checkpoint.head, checkpoint.entries)
         if store is not None and state.session_id is not None:
             change = Change(0, write_json(checkpoint.head), checkpoint.entries)
-            state._revision = store.commit(state.session_id, change)
+            with _saying_what_is_there():
+                state._revision = store.commit(state.session_id, change)
         return state
+
+    def read(self, adapter: str, key: LaneKey | None = None) -> Lane[Any] | None:
+        """Return a lane of an adapter as it is committed now: that of `key`, or the one it used last.
+
+        The adapters' `messages_of` return its messages.
+
+        Raises:
+            ConversationError: the store cannot be read.
+        """
+        lanes = [lane for lane in self._current()[0].values() if lane.key.adapter == adapter]
+        return next((lane for lane in reversed(lanes) if key in (None, lane.key)), None)
 
     def cleanup(self, release: Release) -> None:
         """Release something when the conversation is closed; within a turn, also if that turn fails.
@@ -146,7 +161,7 @@ class ConversationState:
             ExceptionGroup: some callbacks raised; all were called.
         """
         self._is_closed = True
-        _raise_all(self._cleanups.release_sync())
+        raise_all(self._cleanups.release_sync())
 
     async def aclose(self) -> None:
         """Do what `close` does, awaiting what is asynchronous.
@@ -155,7 +170,7 @@ class ConversationState:
             ExceptionGroup: some callbacks raised; all were called.
         """
         self._is_closed = True
-        _raise_all(await self._cleanups.release())
+        raise_all(await self._cleanups.release())
 
     def __enter__(self) -> Self:
         return self
@@ -187,34 +202,24 @@ class ConversationState:
         """Take over what another process has committed since.
 
         Raises:
-            ConversationError: what is stored is damaged or of a newer version.
+            ConversationError: it is closed, or what is stored is damaged or of a newer version.
         """
         self.check_open()
+        self._lanes, self._revision = self._current()
+
+    def _current(self) -> tuple[Lanes, int]:
+        """The lanes as they are committed now, and their revision; what this object has seen already stays its own."""
         if self._store is None:
-            return
+            return self._lanes, self._revision
         assert self.session_id is not None  # looked at when it was made
         for _ in range(_ATTEMPTS):
             head = self._store.head(self.session_id)
             if (head.revision if head else 0) == self._revision:
-                return
-            if self._read(self._store, self.session_id, head):
-                return
+                return self._lanes, self._revision
+            if (lanes := _read(self._store, self.session_id, head)) is not None:
+                return lanes, head.revision if head else 0
         msg = f"Conversation {self.session_id!r} changed faster than it could be read; try again"
         raise ConversationError(msg, session_id=self.session_id)
-
-    def _read(self, store: ConversationStore, session_id: str, head: Head | None) -> bool:
-        """Read a head and its records; False if another commit dropped some of them in between."""
-        if head is None:
-            self._lanes, self._revision = {}, 0
-            return True
-        model = read_head(head.body)
-        names = {name for lane in model.lanes for name in lane.entries}
-        records = store.entries(session_id, names)
-        if len(records) < len(names) and store.head(session_id) != head:
-            return False
-        check_records(names, records)
-        self._lanes, self._revision = lanes_of(model, records), head.revision
-        return True
 
     def lane(self, key: LaneKey) -> Lane[Any]:
         """Return the lane of a key; a fresh one in a conversation that has turns is worth a warning."""
@@ -264,19 +269,57 @@ class ConversationState:
         self._may_warn = False
         nearest = min(self._lanes, key=lambda one: len(one.differences(key)))
         warnings.warn(
-            f"This turn starts a fresh lane, so the model sees none of the {self.turns} earlier turns: "
-            f"{', '.join(nearest.differences(key))} changed. Silence with "
-            "warnings.filterwarnings('ignore', category=HistoryLaneWarning)",
+            f"This turn starts a fresh lane, so the model {_unseen(self.turns)}: "
+            f"{', '.join(nearest.differences(key))} changed. To take the history along, begin a new conversation with "
+            "it (`messages_of`). Silence with warnings.filterwarnings('ignore', category=HistoryLaneWarning)",
             HistoryLaneWarning,
             stacklevel=2,
         )
 
 
+def _read(store: ConversationStore, session_id: str, head: Head | None) -> Lanes | None:
+    """Read a head's lanes; None if another commit dropped some of their records in between."""
+    if head is None:
+        return {}
+    model = read_head(head.body)
+    names = {name for lane in model.lanes for name in lane.entries}
+    records = store.entries(session_id, names)
+    if len(records) < len(names) and store.head(session_id) != head:
+        return None
+    check_records(names, records)
+    return lanes_of(model, records)
+
+
+@contextmanager
+def _saying_what_is_there() -> Generator[None]:
+    try:
+        yield
+    except ConversationConflict as error:
+        msg = (
+            f"The store has a conversation {error.session_id!r} already, at revision {error.found}; give `restore` "
+            "another `session_id=`, or delete that one first"
+        )
+        error.args = (msg,)
+        raise
+
+
+def _unseen(turns: int) -> str:
+    return "does not see the turn before it" if turns == 1 else f"sees none of the {turns} earlier turns"
+
+
+def _check_store(store: object) -> None:
+    if store is not None and not isinstance(store, ConversationStore):
+        # By its type alone: an address may hold a password.
+        msg = f"`store` is a {type(store).__name__}; pass a store, such as `SQLConversationStore(address)`, or None"
+        raise HistoryConfigurationError(msg)
+
+
+def _check_checkpoint(checkpoint: object) -> None:
+    if not isinstance(checkpoint, ConversationCheckpoint):
+        kind = type(checkpoint).__name__
+        msg = f"`restore` was given a {kind}, no checkpoint; read text with `ConversationCheckpoint.from_json`"
+        raise HistoryConfigurationError(msg)
+
+
 def _is_text(value: object) -> bool:
     return isinstance(value, str) and is_utf8(value)
-
-
-def _raise_all(errors: Sequence[BaseException]) -> None:
-    if errors:
-        msg = "Releasing what the conversation's turns had registered failed"
-        raise BaseExceptionGroup(msg, errors)  # an `ExceptionGroup`, but for a callback that ended cancelled

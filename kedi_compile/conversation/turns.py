@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 import anyio
 
+from kedi_compile.conversation.cleanup import raise_all
 from kedi_compile.conversation.lanes import Lane
 from kedi_compile.conversation.scope import Scope
 from kedi_compile.conversation.state import ConversationState
@@ -147,6 +148,9 @@ class Turn:
         """Commit nothing: release what the turn has registered, then give the ticket back.
 
         What a callback raises is added to `error` as a note, and never takes its place.
+
+        Raises:
+            BaseExceptionGroup: there is no `error`, and some callbacks raised; all were called.
         """
         try:
             _note(error, await self._ticket.cleanups.release())
@@ -210,6 +214,7 @@ def _in_thread(work: Callable[[], ResultT]) -> Future[ResultT]:
 
 def _note(error: BaseException | None, failed: Sequence[BaseException]) -> None:
     if error is None:
+        raise_all(failed)
         return
     for one in failed:
         error.add_note(f"Releasing a resource of the turn failed too: {type(one).__name__}: {one}")

@@ -7,18 +7,22 @@ Source: History specification, Stateful Conversation History.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Generator, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Generator, Sequence
+from typing import Any, TypeVar
 
 from kedi_compile.errors import HistoryProcessingError
 from kedi_compile.history.flow import Question
 
 PromptT = TypeVar("PromptT")
 
-UserPromptSubmit = Callable[[PromptT], PromptT | Awaitable[PromptT]]
+UserPromptSubmit = Callable[[Any], Any]
+"""A function of the prompt that returns the prompt to use, or an awaitable of it.
+
+Whether it takes a text or a sequence is for its author to know: a function of texts alone is as good as one of both.
+"""
 
 
-def submit(hook: UserPromptSubmit[PromptT], prompt: PromptT) -> Generator[Question, object, PromptT]:
+def submit(hook: UserPromptSubmit, prompt: PromptT) -> Generator[Question, object, PromptT]:
     """Ask the hook for the prompt to use.
 
     Raises:

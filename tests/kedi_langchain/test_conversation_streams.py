@@ -372,33 +372,3 @@ def test_nothing_of_a_stream_is_left_behind() -> None:
 
     assert transport.sent == [["< left"], ["< one"]]
     assert state.turns == 1
-
-
-def test_a_call_inside_an_open_stream_of_a_chain_is_refused() -> None:
-    """Whoever reads the chain reads its model, so the call would wait for its own caller."""
-    transport = answering("one two", "three")
-    subject = chain(transport)
-
-    with history_scope(True) as state:
-        stream = subject.stream({"question": "open"})
-        next(stream)
-        with pytest.raises(ConversationError, match="a stream that its own caller has not read"):
-            subject.invoke({"question": "inside"})
-        read(stream)
-
-    assert state.turns == 1
-
-
-async def test_an_awaited_call_inside_an_open_stream_of_a_chain_is_refused() -> None:
-    """The same on the asynchronous path."""
-    transport = answering("one two", "three")
-    subject = chain(transport)
-
-    with history_scope(True) as state:
-        stream = subject.astream({"question": "open"})
-        await anext(stream)
-        with pytest.raises(ConversationError, match="a stream that its own caller has not read"):
-            await subject.ainvoke({"question": "inside"})
-        await aread(stream)
-
-    assert state.turns == 1

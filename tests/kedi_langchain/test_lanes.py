@@ -289,7 +289,7 @@ def test_a_fresh_lane_in_a_used_conversation_warns_once_for_each_conversation() 
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             model.invoke("one")
-        with pytest.warns(HistoryLaneWarning, match="1 earlier turns: tools changed.*HistoryLaneWarning"):
+        with pytest.warns(HistoryLaneWarning, match="the turn before it: tools changed.*HistoryLaneWarning"):
             model.bind_tools([look]).invoke("two")
         with warnings.catch_warnings():
             warnings.simplefilter("error")

@@ -13,7 +13,7 @@ from pydantic_ai.exceptions import ModelHTTPError
 from pydantic_ai.messages import ModelMessage
 
 from agents import Context, Script, adapter, keep, lines, says, turns
-from kedi_pydantic_ai.boundary import run_marks, shift, show_prompt, step_marks
+from kedi_pydantic_ai.boundary import run_marks, shift, step_marks
 
 OVERLOADED = ModelHTTPError(529, "scripted", None)
 
@@ -106,4 +106,3 @@ def test_marks_are_found_through_the_hosts_own_handler() -> None:
     assert step_marks(print) is None
     assert run_marks(print) is None
     shift(None, 4)
-    show_prompt(None, "nowhere")

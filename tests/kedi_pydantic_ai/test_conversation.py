@@ -11,7 +11,8 @@ from pydantic_ai import messages as m
 from agents import ENTRY_POINTS, Script, adapter, asks, calls, keep, lines, run_through, says, turns
 from kedi_compile import ConversationError, HistoryConfigurationError, HistoryLaneWarning
 from kedi_compile.conversation import ConversationCheckpoint, ConversationState, history_scope
-from talks import AnyAgent, held, is_free, look, messages_of, talk, talking
+from kedi_pydantic_ai import messages_of
+from talks import AnyAgent, held, is_free, look, talk, talking
 
 EACH = pytest.mark.parametrize("entry", ENTRY_POINTS)
 
@@ -369,3 +370,18 @@ def test_a_conversation_does_not_mind_what_the_caller_does_to_its_lists() -> Non
     talk(agent, state, "second")
 
     assert held(state) == ["< first", "> one", "< second", "> two"]
+
+
+def test_the_messages_of_a_conversation_can_be_read_and_taken_along() -> None:
+    """They are the host's own; another conversation may begin with them, under another model too."""
+    state, later = ConversationState(), ConversationState()
+    talk(talking(Script("one")), state, "first")
+    script = Script("two", model_name="another")
+
+    taken = messages_of(state)
+    talk(talking(script), later, "second", message_history=taken)
+
+    assert lines(taken) == ["< first", "> one"]
+    assert script.sent == [["< first", "> one", "< second"]]
+    assert messages_of(later, later.lanes[0]) == messages_of(later)
+    assert messages_of(ConversationState()) == []

@@ -15,8 +15,8 @@ from pydantic_ai.usage import RequestUsage
 
 from agents import ENTRY_POINTS, Context, Script, adapter, calls, keep, lines
 from kedi_compile.conversation import ConversationCheckpoint, ConversationState, history_scope
-from kedi_pydantic_ai import PydanticDialect
-from talks import AnyAgent, held, look, messages_of, talk, talking
+from kedi_pydantic_ai import PydanticDialect, messages_of
+from talks import AnyAgent, held, look, talk, talking
 
 EACH = pytest.mark.parametrize("entry", ENTRY_POINTS)
 STALE: dict[str, Any] = {

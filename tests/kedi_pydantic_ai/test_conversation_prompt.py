@@ -14,7 +14,8 @@ from pydantic_ai.messages import ModelMessage
 from agents import ENTRY_POINTS, Context, Script, adapter, calls, lines, noting, run_through
 from kedi_compile import HistoryConfigurationError, HistoryOrigin, HistoryProcessingError
 from kedi_compile.conversation import ConversationState
-from talks import AnyAgent, held, is_free, messages_of, talk, talking
+from kedi_pydantic_ai import messages_of
+from talks import AnyAgent, held, is_free, talk, talking
 
 EACH = pytest.mark.parametrize("entry", ENTRY_POINTS)
 

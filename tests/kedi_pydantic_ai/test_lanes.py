@@ -139,7 +139,7 @@ def test_another_model_starts_a_fresh_lane_with_a_warning() -> None:
 
     (warning,) = caught
     assert str(warning.message).startswith(
-        "This turn starts a fresh lane, so the model sees none of the 1 earlier turns: model changed."
+        "This turn starts a fresh lane, so the model does not see the turn before it: model changed."
     )
     assert small.sent[1] == ["< first", "> one", "< third"]
     assert large.sent[1] == ["< second", "> two", "< fourth"]

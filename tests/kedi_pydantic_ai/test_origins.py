@@ -14,8 +14,9 @@ from pydantic_ai.messages import ModelMessage
 from agents import ENTRY_POINTS, Context, Script, adapter, asks, calls, says, turns
 from kedi_compile import HistoryOrigin
 from kedi_compile.conversation import ConversationCheckpoint, ConversationState, history_scope
+from kedi_pydantic_ai import messages_of
 from kedi_pydantic_ai.origins import PartOrigins
-from talks import look, messages_of, talk, talking
+from talks import look, talk, talking
 
 EACH = pytest.mark.parametrize("entry", ENTRY_POINTS)
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from pydantic_ai import Agent
 from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.messages import ModelMessage
 
 from agents import Script, adapter, lines, run_through
 from kedi_compile.conversation import ConversationState, history_scope
-from kedi_pydantic_ai import PydanticDialect
+from kedi_pydantic_ai import messages_of
 
 AnyAgent = Agent[Any, Any]
 AnyCapability = AbstractCapability[Any]
@@ -33,12 +32,6 @@ def talk(agent: AnyAgent, state: ConversationState, *prompts: str | None, entry:
 def held(state: ConversationState) -> list[str]:
     """Return the messages of the lane that was used last, as lines."""
     return lines(messages_of(state))
-
-
-def messages_of(state: ConversationState) -> Sequence[ModelMessage]:
-    """Return the messages of the lane that was used last."""
-    lane = state.latest("pydantic")
-    return () if lane is None else lane.history.messages(PydanticDialect())
 
 
 def is_free(state: ConversationState) -> bool:

@@ -33,8 +33,8 @@ HOSTILE: dict[str, tuple[Any, str]] = {
     "null": ("null", DAMAGED + "the text: Input should be an object"),
     "a list": (f'["{SECRET}"]', DAMAGED + "the text: Input should be an object"),
     "an empty object": ("{}", DAMAGED + "format: Field required; head: Field required; digest: Field required"),
-    "no text": (None, DAMAGED + "the text: JSON input should be string, bytes or bytearray"),
-    "a number": (5, DAMAGED + "the text: JSON input should be string, bytes or bytearray"),
+    "no text": (None, "`from_json` was given a NoneType; pass the text that `to_json` returned"),
+    "a number": (5, "`from_json` was given a int; pass the text that `to_json` returned"),
     "another format": (with_value("format", SECRET), DAMAGED + "format: Input should be 'kedi_compile.conversation'"),
     "another thing": (
         json.dumps({"messages": [SECRET]}),

@@ -86,7 +86,8 @@ def test_a_fresh_lane_in_a_used_conversation_is_worth_a_warning_once() -> None:
 
     (warning,) = caught
     assert str(warning.message) == (
-        "This turn starts a fresh lane, so the model sees none of the 2 earlier turns: model changed. Silence with "
+        "This turn starts a fresh lane, so the model sees none of the 2 earlier turns: model changed. To take the "
+        "history along, begin a new conversation with it (`messages_of`). Silence with "
         "warnings.filterwarnings('ignore', category=HistoryLaneWarning)"
     )
 
@@ -98,7 +99,7 @@ def test_the_warning_names_what_differs_from_the_nearest_lane() -> None:
     converse(state, "b", key=LaneKey("toy", "toy:small", settings="1" * 64))
     again = ConversationState.restore(state.checkpoint())
 
-    with pytest.warns(HistoryLaneWarning, match=r"earlier turns: settings changed\."):
+    with pytest.warns(HistoryLaneWarning, match=r"turns?[a-z ]*: settings changed\."):
         again.lane(KEY)
 
 
@@ -127,7 +128,9 @@ def test_closing_releases_what_all_turns_registered_last_first(close: Close) -> 
     close(state)
 
     assert log == ["3", "2", "1"]
-    assert caught.value.message == "Releasing what the conversation's turns had registered failed"
+    assert (
+        caught.value.message == "Releasing what was registered with the conversation failed; every callback was called"
+    )
     assert [str(error) for error in caught.value.exceptions] == ["2"]
 
 

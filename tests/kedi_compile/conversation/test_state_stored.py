@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kedi_compile import ConversationConflict, ConversationError
+from kedi_compile import ConversationConflict, ConversationError, HistoryConfigurationError
 from kedi_compile.conversation import ConversationCheckpoint, ConversationState
 from kedi_compile.conversation.records import History
 from kedi_compile.conversation.turns import Turn
@@ -300,3 +300,33 @@ def test_a_checkpoint_between_turns_leaves_the_store_whole() -> None:
     converse(state, "c", key=OTHER)
 
     assert looked_at(shelf) == ["a"]
+
+
+def test_a_checkpoint_holds_what_is_stored_before_any_turn() -> None:
+    """A state that has not made a turn yet has read nothing, but its store is the truth."""
+    shelf = Shelf()
+    converse(ConversationState("topic", shelf), "a", "b")
+
+    checkpoint = ConversationState("topic", shelf).checkpoint()
+
+    assert checkpoint.turns == 2
+    assert topics(ConversationState.restore(checkpoint)) == ["a", "b"]
+
+
+def test_what_is_no_store_or_checkpoint_is_refused_by_its_type() -> None:
+    """An address in the place of a store may hold a password, so it is not shown."""
+    with pytest.raises(HistoryConfigurationError, match=r"`store` is a str; pass a store") as caught:
+        ConversationState("topic", "postgresql://me:secret@host/db")  # type: ignore[arg-type]  # the mistake
+    with pytest.raises(HistoryConfigurationError, match="read text with"):
+        ConversationState.restore("{}")  # type: ignore[arg-type]  # the mistake
+
+    assert "secret" not in str(caught.value)
+
+
+def test_restoring_onto_a_stored_conversation_says_what_helps() -> None:
+    """It is a conflict, and no turn that could be run again."""
+    shelf = Shelf()
+    checkpoint = converse(ConversationState("topic", shelf), "a").checkpoint()
+
+    with pytest.raises(ConversationConflict, match="give `restore` another `session_id=`"):
+        ConversationState.restore(checkpoint, store=shelf)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kedi_compile import ConversationConflict, ConversationError
+from kedi_compile import ConversationConflict, ConversationError, HistoryConfigurationError
 from kedi_compile.conversation import ConversationState, history_scope
 from kedi_compile.conversation.records import History
 from kedi_compile.conversation.scope import current_scope
@@ -297,3 +297,22 @@ def test_a_turn_sees_what_was_committed_before_it_was_served() -> None:
     asyncio.run(main())
 
     assert topics(state) == ["a", "b", "c", "d"]
+
+
+def test_a_turn_that_is_abandoned_without_an_error_raises_what_a_release_raised() -> None:
+    """There is nothing that it could hide."""
+    state = ConversationState()
+    turn = Turn(state)
+    turn.enter_sync()
+    state.cleanup(lambda: 1 / 0)
+
+    with pytest.raises(ExceptionGroup, match="every callback was called"):
+        turn.abandon_sync()
+
+    assert not turn.is_open
+
+
+def test_a_cleanup_that_cannot_be_called_is_refused_at_once() -> None:
+    """Not when the conversation is closed."""
+    with pytest.raises(HistoryConfigurationError, match="pass a function without arguments"):
+        ConversationState().cleanup(None)  # type: ignore[arg-type]  # the mistake
