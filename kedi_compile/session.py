@@ -8,7 +8,7 @@ History specification, Callback Contract and Persistence and Continuation.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Generic, TypeVar
 
@@ -211,6 +211,12 @@ class RunSession(Generic[MessageT]):
             self._before_edit = None
         if self._lifecycle.may(RequestState.FAILED):
             self._lifecycle.move(RequestState.FAILED)
+
+    def undo_archives(self) -> Awaitable[object] | None:
+        """Release the records of all requests, where what they are part of is given up; on an event loop await it."""
+        if self._archiving is None or not (self._archiving.stored or self._archiving.kept):
+            return None
+        return run_aside(self._archiving.give_up_all())
 
     def close(self) -> None:
         """End the run: the last answered request counts."""

@@ -22,7 +22,8 @@ from kedi_compile.conversation.scope import current_scope
 from kedi_compile.history.carried import Carried
 from kedi_compile.history.policy import HistoryPolicy
 from kedi_compile.session import RunSession
-from kedi_langchain.agent_turns import AgentRun, current_run, open_run
+from kedi_langchain.agent_run import AgentRun
+from kedi_langchain.agent_turns import current_run, open_run
 from kedi_langchain.attempts import ModelSteps
 from kedi_langchain.durable import replacement
 from kedi_langchain.editing import EditedRequest, request_info

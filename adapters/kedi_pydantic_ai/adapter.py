@@ -322,6 +322,8 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
             carried=carried,
             surroundings=_SURROUNDINGS,
         )
+        if self._conversation is not None and self._policy.archive is not None:
+            self._conversation.turn.on_failure(self._session.undo_archives)
 
     async def _settle(self, ctx: RunContext[AgentDepsT], request: ModelRequestContext) -> None:
         """Find the conversation's lane at the run's first request, and go on where it stands."""

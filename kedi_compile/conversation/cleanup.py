@@ -28,6 +28,7 @@ class Cleanups:
 
     def __init__(self) -> None:
         self._releases: list[Release] = []
+        self._undoing: list[Release] = []
 
     def register(self, release: Release) -> None:
         """Add a callback.
@@ -38,10 +39,18 @@ class Cleanups:
         _check_callable(release)
         self._releases.append(release)
 
+    def register_undo(self, undo: Release) -> None:
+        """Add a callback for the case that nothing is handed over."""
+        self._undoing.append(undo)
+
     def hand_over(self, owner: Cleanups) -> None:
-        """Give all callbacks to another owner, in their order."""
+        """Give all callbacks to another owner, in their order; what would undo the turn is dropped."""
         owner._releases += self._releases
-        self._releases = []
+        self._releases, self._undoing = [], []
+
+    def _take(self) -> Release:
+        """Take the next callback: what undoes first, and of each kind the last."""
+        return (self._undoing or self._releases).pop()
 
     async def release(self) -> list[BaseException]:
         """Call and await every callback; return what they raised.
@@ -51,17 +60,17 @@ class Cleanups:
         """
         raised = _Raised()
         with anyio.CancelScope(shield=True):
-            while self._releases:
+            while self._undoing or self._releases:
                 with raised.by_one():
-                    await _awaited(self._releases.pop()())
+                    await _awaited(self._take()())
         return raised.told()
 
     def release_sync(self) -> list[BaseException]:
         """Do what `release` does on a synchronous path."""
         raised = _Raised()
-        while self._releases:
+        while self._undoing or self._releases:
             with raised.by_one():
-                value = self._releases.pop()()
+                value = self._take()()
                 if inspect.isawaitable(value):
                     run_to_end(value)
         return raised.told()

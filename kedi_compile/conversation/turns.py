@@ -8,21 +8,19 @@ over the same work. Source: History specification, Stateful Conversation History
 from __future__ import annotations
 
 import asyncio
-import contextvars
-import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
 import anyio
 
-from kedi_compile.conversation.cleanup import raise_all
+from kedi_compile.conversation.cleanup import Release, raise_all
 from kedi_compile.conversation.lanes import Lane
 from kedi_compile.conversation.scope import Scope
 from kedi_compile.conversation.state import ConversationState
 from kedi_compile.conversation.tickets import Ticket, around
 from kedi_compile.errors import ConversationError
+from kedi_compile.history.drive import in_thread
 
 ResultT = TypeVar("ResultT")
 
@@ -61,6 +59,10 @@ class Turn:
         self.state = state
         self._ticket = state.line.take(is_callers_task=is_callers_task)
         self._is_committed = False
+
+    def on_failure(self, undo: Release) -> None:
+        """Call `undo` if the turn is not committed."""
+        self._ticket.cleanups.register_undo(undo)
 
     @property
     def ticket(self) -> Ticket:
@@ -184,7 +186,7 @@ class Turn:
         """Run what may block on a store in a worker thread, to its end; a cancel meanwhile is raised then."""
         if not self.state.is_stored:
             return work()
-        running = asyncio.wrap_future(_in_thread(work))
+        running = asyncio.wrap_future(in_thread(work))
         cancelled: asyncio.CancelledError | None = None
         with anyio.CancelScope(shield=True):
             while not running.done():
@@ -195,21 +197,6 @@ class Turn:
         if cancelled is not None:
             raise cancelled from running.exception()
         return running.result()
-
-
-def _in_thread(work: Callable[[], ResultT]) -> Future[ResultT]:
-    """Run `work` in a thread of its own: those of a pool may all be waiting for the turn that this is a part of."""
-    done: Future[ResultT] = Future()
-    context = contextvars.copy_context()
-
-    def run() -> None:
-        try:
-            done.set_result(context.run(work))
-        except BaseException as error:  # noqa: BLE001  # raised where it is awaited
-            done.set_exception(error)
-
-    threading.Thread(target=run, name="kedi-conversation").start()
-    return done
 
 
 def _note(error: BaseException | None, failed: Sequence[BaseException]) -> None:

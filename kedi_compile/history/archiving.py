@@ -26,7 +26,7 @@ class Surroundings(NamedTuple):
 
 
 class Archiving:
-    """The archive of one session; `stored` names the records of the current request."""
+    """The archive of one session; `stored` names the records of the current request, `kept` those of earlier ones."""
 
     def __init__(self, settings: HistoryArchiveSettings, surroundings: Surroundings | None) -> None:
         if surroundings is None:
@@ -34,11 +34,13 @@ class Archiving:
             raise HistoryConfigurationError(msg)
         self.settings = settings
         self.stored: list[str] = []
+        self.kept: list[str] = []
         self._surroundings = surroundings
         self._faults: list[str] = []
 
     def begin(self) -> None:
         """Begin a request: what earlier ones stored stays."""
+        self.kept += self.stored
         self.stored = []
         self._faults = []
 
@@ -102,6 +104,11 @@ class Archiving:
         """Forget what the current request stored, and return what releases it; calling that may block."""
         stored, self.stored = self.stored, []
         return lambda: _release(self.settings, stored)
+
+    def give_up_all(self) -> Callable[[], None]:
+        """Do what `give_up` does with the records of all requests."""
+        self.stored, self.kept = [*self.kept, *self.stored], []
+        return self.give_up()
 
 
 def _release(settings: HistoryArchiveSettings, references: list[str]) -> None:

@@ -12,8 +12,9 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import inspect
+import threading
 from collections.abc import Awaitable, Callable, Generator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -73,14 +74,33 @@ def _answer_sync(question: Question, owner: object) -> object:
         return run_to_end(value) if inspect.isawaitable(value) else value
 
 
-def run_aside(function: Callable[[], object]) -> None:
-    """Run something that may block and that nobody waits for: beside the running event loop, or inline without one."""
+def run_aside(function: Callable[[], object]) -> Awaitable[object] | None:
+    """Run something that may block: inline, or beside the running event loop; then it can be awaited, but need not."""
     try:
-        loop = asyncio.get_running_loop()
+        asyncio.get_running_loop()
     except RuntimeError:
         function()
-    else:
-        loop.run_in_executor(None, function)
+        return None
+    return asyncio.wrap_future(in_thread(function))
+
+
+def in_thread(work: Callable[[], ResultT]) -> Future[ResultT]:
+    """Run `work` in a thread of its own: those of a pool may all be waiting for what this is a part of."""
+    done: Future[ResultT] = Future()
+    context = contextvars.copy_context()
+
+    def run() -> None:
+        try:
+            done.set_result(context.run(work))
+        except StopIteration as error:  # no future carries one, so whoever waits would wait for ever
+            stopped = RuntimeError("A store raised StopIteration")
+            stopped.__cause__ = error
+            done.set_exception(stopped)
+        except BaseException as error:  # noqa: BLE001  # raised where it is awaited
+            done.set_exception(error)
+
+    threading.Thread(target=run, name="kedi-store").start()
+    return done
 
 
 class _Raised:

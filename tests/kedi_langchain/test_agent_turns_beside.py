@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from langchain.agents.middleware import (
+    AgentMiddleware,
     ClearToolUsesEdit,
     ContextEditingMiddleware,
     ModelFallbackMiddleware,
@@ -16,7 +17,7 @@ from langchain.agents.middleware import (
     SummarizationMiddleware,
     ToolRetryMiddleware,
 )
-from langchain_core.messages import HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from chats import StreamingChat, Transport, adapter, calls, keep, turns
 from kedi_compile import HistoryPrefixWarning
@@ -180,3 +181,21 @@ def test_a_scopes_processor_holds_for_agents_and_leaves_with_the_scope() -> None
         ["< four"],
         ["< four", "> done", "< five"],
     ]
+
+
+@pytest.mark.parametrize("keys", [None, "messages", ["messages"], ["structured_response"]], ids=str)
+def test_what_a_later_hook_put_in_the_place_of_an_answer_is_kept(keys: Any) -> None:
+    """Also where the caller asks the graph for something else than its messages."""
+
+    class Redacting(AgentMiddleware[Any, Any]):
+        def after_agent(self, state: Any, runtime: Any) -> dict[str, Any]:
+            return {"messages": [AIMessage("redacted", id=state["messages"][-1].id)]}
+
+    transport = answering("secret")
+    subject = built(transport, "outside", Redacting())
+
+    with history_scope(True):
+        for prompt in ("one", "two"):
+            subject.invoke(says(prompt), output_keys=keys)
+
+    assert transport.sent[-1] == ["< one", "> redacted", "< two"]

@@ -128,8 +128,8 @@ def test_closing_releases_what_all_turns_registered_last_first(close: Close) -> 
     close(state)
 
     assert log == ["3", "2", "1"]
-    assert (
-        caught.value.message == "Releasing what was registered with the conversation failed; every callback was called"
+    assert caught.value.message == (
+        "Releasing what was registered with the conversation failed; every callback was called"
     )
     assert [str(error) for error in caught.value.exceptions] == ["2"]
 

@@ -31,6 +31,18 @@ async def test_a_store_needs_no_thread_of_the_loops_own_pool() -> None:
     assert state.turns == 1
 
 
+async def test_a_store_that_raises_stop_iteration_raises_an_error() -> None:
+    """No future carries one, so it would never be over."""
+    shelf = Shelf()
+    turn = Turn(ConversationState("topic", shelf))
+    shelf.meddle = lambda call: next(iter(()))
+
+    with pytest.raises(RuntimeError, match="A store raised StopIteration"):
+        await asyncio.wait_for(turn.enter(), 30)
+
+    assert not turn.is_open
+
+
 class Held:
     """A shelf on which one call stays until it is let go."""
 
