@@ -16,6 +16,11 @@ from kedi_compile.stores.protocol import Gone
 SEEN = "I saw a long street with many houses. " * 20
 
 
+def look() -> str:
+    """Look around."""
+    return SEEN
+
+
 @pytest.mark.parametrize("end", ["fails", "answers"])
 async def test_the_records_of_a_turn_that_fails_are_released_and_no_others(end: str) -> None:
     """Those of its earlier requests too: nothing names them any more. A turn that is committed keeps its records."""
@@ -24,7 +29,7 @@ async def test_the_records_of_a_turn_that_fails_are_released_and_no_others(end: 
     script = Script(*loop, ModelHTTPError(529, "scripted", None) if end == "fails" else "done")
     ours = adapter(history_archive=HistoryArchiveSettings(800, 0, 100, store=store))
     agent: Agent = Agent(script.model, capabilities=[ours])
-    agent.tool_plain(name="look")(lambda: SEEN)
+    agent.tool_plain(name="look")(look)
 
     with history_scope(True, state=ConversationState("street", store)):
         if end == "fails":
