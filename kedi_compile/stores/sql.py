@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from importlib.util import find_spec
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
 if find_spec("sqlalchemy") is None:
     msg = "kedi_compile.stores.sql needs SQLAlchemy; install it with: pip install 'kedi-compile[stores]'"
@@ -19,12 +19,14 @@ if find_spec("sqlalchemy") is None:
 from sqlalchemy import URL, Connection, Engine, TableClause, delete, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from kedi_compile.errors import ConversationConflict
+from kedi_compile.errors import ConversationConflict, ConversationError
 from kedi_compile.stores.archived import Archived, check_same, read
 from kedi_compile.stores.database import Database
 from kedi_compile.stores.names import check_digests, check_reference, check_session_id
 from kedi_compile.stores.protocol import Change, Gone, Head
 from kedi_compile.stores.schema import ARCHIVE, CONVERSATION, ENTRY
+
+ValueT = TypeVar("ValueT", int, bytes)
 
 _AT_ONCE: Final = 500
 """Digests in one statement; SQLite takes 999 values and more, PostgreSQL 65,535."""
@@ -66,22 +68,35 @@ class SQLConversationStore:
         self._database.close()
 
     def head(self, session_id: str) -> Head | None:
-        """Return the head that was committed last, or None if there is no such conversation."""
+        """Return the head that was committed last, or None if there is no such conversation.
+
+        Raises:
+            ConversationError: the database cannot be read, or holds something else there.
+        """
         check_session_id(session_id)
         asked = select(CONVERSATION.c.revision, CONVERSATION.c.body).where(_is_there(session_id))
         with self._database.reading(session_id) as connection:
             row = connection.execute(asked).one_or_none()
-        return None if row is None else Head(row.revision, row.body)
+        return (
+            None
+            if row is None
+            else Head(_checked(int, row.revision, session_id), _checked(bytes, row.body, session_id))
+        )
 
     def entries(self, session_id: str, digests: Collection[str]) -> dict[str, bytes]:
-        """Return those of the named entries that are there, by digest."""
+        """Return those of the named entries that are there, by digest.
+
+        Raises:
+            ConversationError: the database cannot be read, or holds something else there.
+        """
         check_session_id(session_id)
         check_digests(session_id, digests)
         found: dict[str, bytes] = {}
         with self._database.reading(session_id) as connection:
             for some in _batches(digests):
                 asked = select(ENTRY.c.digest, ENTRY.c.body).where(*_named(session_id, some))
-                found.update((row.digest, row.body) for row in connection.execute(asked))
+                rows = connection.execute(asked)
+                found.update((row.digest, _checked(bytes, row.body, session_id)) for row in rows)
         return found
 
     def commit(self, session_id: str, change: Change) -> int:
@@ -139,6 +154,14 @@ class SQLConversationStore:
         over = (ARCHIVE.c.expires_at <= now, ARCHIVE.c.record.is_not(None))
         with self._database.writing() as connection:
             return connection.execute(update(ARCHIVE).where(*over).values(record=None)).rowcount
+
+
+def _checked(kind: type[ValueT], value: object, session_id: str) -> ValueT:
+    """The value, if it is of the kind that this store writes: an SQLite column takes any."""
+    if not isinstance(value, kind):
+        msg = f"Conversation {session_id!r} is damaged: the database holds {type(value).__name__}, not {kind.__name__}"
+        raise ConversationError(msg, session_id=session_id)
+    return value
 
 
 def _is_there(session_id: str) -> Any:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -114,3 +116,24 @@ def test_a_missing_library_is_named_with_its_extra(missing: str, program: str) -
 
     assert done.stderr.splitlines()[-1].startswith("ImportError: ")
     assert done.stderr.endswith("install it with: pip install 'kedi-compile[stores]'\n")
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        ("UPDATE kedi_conversation SET revision = 'abc'", "holds str, not int"),
+        ("UPDATE kedi_conversation SET body = 'abc'", "holds str, not bytes"),
+        ("UPDATE kedi_entry SET body = 'abc'", "holds str, not bytes"),
+    ],
+)
+def test_rows_that_somebody_has_edited_are_said_to_be_damaged(change: str, found: str, tmp_path: Path) -> None:
+    """An SQLite column takes values of any type."""
+    file = tmp_path / "chats.db"
+    with SQLConversationStore(f"sqlite:///{file}") as store:
+        store.commit("chat", Change(0, b"{}", {"a" * 64: b"one"}))
+        with closing(sqlite3.connect(file)) as connection:
+            connection.execute(change)
+            connection.commit()
+
+        with pytest.raises(ConversationError, match=found):
+            _ = (store.head("chat"), store.entries("chat", ["a" * 64]))
