@@ -20,8 +20,10 @@ from kedi_langchain.agent_run import AgentRun
 from kedi_langchain.run_ends import Place, find_handler, find_place
 
 
-def open_run(runtime: Runtime[Any]) -> AgentRun | None:
+def open_run(runtime: Runtime[Any], *, is_awaited: bool) -> AgentRun | None:
     """Take a ticket for the agent's run that begins in this node; None where it is no turn of a conversation.
+
+    `is_awaited` says that the host awaits the run, and so its end.
 
     Raises:
         HistoryConfigurationError: the graph has a checkpointer, which would be a second memory.
@@ -45,6 +47,8 @@ def open_run(runtime: Runtime[Any]) -> AgentRun | None:
         raise ConversationError(msg, session_id=turn.state.session_id)
     run = AgentRun(turn, scope)
     place.handler.add(place.graph, run)
+    if is_awaited:
+        place.handler.await_ends()
     return run
 
 

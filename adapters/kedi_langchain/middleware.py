@@ -60,13 +60,13 @@ class HistoryMiddleware(AgentMiddleware[AgentState[Any], Any]):
 
     def before_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Wait for the run's turn, and count the requests of each invocation from one."""
-        if (run := open_run(runtime)) is not None:
+        if (run := open_run(runtime, is_awaited=False)) is not None:
             run.turn.enter_sync()
         return self._first(state)
 
     async def abefore_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Wait for the run's turn, and count the requests of each invocation from one."""
-        if (run := open_run(runtime)) is not None:
+        if (run := open_run(runtime, is_awaited=True)) is not None:
             await run.turn.enter()
         return self._first(state)
 

@@ -18,7 +18,7 @@ from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
 from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.tracers.context import register_configure_hook
 
-from kedi_compile.conversation.callers import caller, current_task
+from kedi_compile.conversation.callers import caller
 from kedi_compile.conversation.scope import current_scope
 from kedi_compile.conversation.state import ConversationState
 from kedi_compile.conversation.tickets import Ticket, around, find_around, find_read
@@ -108,6 +108,22 @@ class RunEnds(BaseCallbackHandler):
         if (agent := self._failed(run_id, error)) is not None:
             agent.turn.abandon_sync(error)
 
+    def await_ends(self) -> None:
+        """Commit and release by awaiting from now on, where the host awaits its handlers.
+
+        It asks each method whether to await it, and would drop what an awaited one raises on a synchronous path.
+        """
+        self.on_chain_end = self._on_chain_end_awaited  # type: ignore[method-assign]  # as said above
+        self.on_chain_error = self._on_chain_error_awaited  # type: ignore[method-assign]  # as said above
+
+    async def _on_chain_end_awaited(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        if (agent := self._ended(run_id, outputs)) is not None:
+            await agent.end(outputs)
+
+    async def _on_chain_error_awaited(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        if (agent := self._failed(run_id, error)) is not None:
+            await agent.turn.abandon(error)
+
     def _ended(self, run_id: UUID, outputs: object) -> AgentRun | None:
         if (outer := self._agent_of_node(run_id)) is not None:
             outer.node_ended(outputs)
@@ -176,20 +192,6 @@ class RunEnds(BaseCallbackHandler):
         return self._agents.pop(run_id, None)
 
 
-class AsyncRunEnds(RunEnds):
-    """The same for a run on an event loop, where a commit and what a turn releases are awaited."""
-
-    async def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
-        """End the turn of a graph that ended well."""
-        if (agent := self._ended(run_id, outputs)) is not None:
-            await agent.end(outputs)
-
-    async def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        """End the turn of a graph that failed."""
-        if (agent := self._failed(run_id, error)) is not None:
-            await agent.turn.abandon(error)
-
-
 _begun: ContextVar[tuple[weakref.ref[RunEnds], ...]] = ContextVar("kedi_begun", default=())
 """The handlers of the runs that this context has begun, and may have to read on."""
 
@@ -202,7 +204,7 @@ class _InScope:
         enclosing = around()
         if not enclosing and not current_scope().enabled:
             return None
-        handler = (AsyncRunEnds if current_task() is not None else RunEnds)(enclosing)
+        handler = RunEnds(enclosing)
         _begun.set((*(known for known in _begun.get() if known() is not None), weakref.ref(handler)))
         return handler
 

@@ -301,6 +301,12 @@ def test_a_lost_race_is_a_conflict_and_a_retry_begins_from_what_is_stored(is_age
 
 
 @each_host
+async def test_a_lost_race_is_a_conflict_for_a_synchronous_call_on_a_loop_too(is_agent: bool) -> None:
+    """The host drops what handlers raise that it would have to await there."""
+    test_a_lost_race_is_a_conflict_and_a_retry_begins_from_what_is_stored(is_agent)
+
+
+@each_host
 async def test_a_lost_race_is_a_conflict_on_the_asynchronous_path(is_agent: bool) -> None:
     """Reading and committing do not block the loop; the conflict is the same."""
     store = MemoryConversationStore()
