@@ -141,7 +141,7 @@ async def _pydantic_ai(history: list[Any], folder: Path, resources: AsyncExitSta
             with history_scope(enabled=True, state=state):
                 await agent.run("Well?")
 
-        kinds.append(Kind(name, turn, None if state.is_stored else GOAL))
+        kinds.append(Kind(name, turn, None if state.ledger.is_stored else GOAL))
     return [*kinds, Kind("the host's own store in memory", by_their_store)]
 
 

@@ -47,7 +47,7 @@ class AgentRun:
         """
         if self._lane is not None:
             return None
-        lane = self._lane = self.turn.state.lane(key)
+        lane = self._lane = self.turn.ledger.lane(key)
         stored = lane.history.messages(DIALECT, origins.adopt)
         refuse_repetition(stored, thread, self.turn)
         self.front = list(stored)

@@ -45,7 +45,7 @@ class ConversationCall:
 
     def __init__(self, turn: Turn, key: LaneKey, given: Sequence[BaseMessage], origins: ThreadOrigins) -> None:
         self.turn = turn
-        self._lane: Lane[BaseMessage] = turn.state.lane(key)
+        self._lane: Lane[BaseMessage] = turn.ledger.lane(key)
         self._instructions = len(list(takewhile(lambda one: isinstance(one, SystemMessage), given)))
         stored = self._lane.history.messages(DIALECT, origins.adopt)
         refuse_repetition(stored, given, turn)

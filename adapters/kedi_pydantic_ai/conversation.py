@@ -57,7 +57,7 @@ class ConversationRun:
         Raises:
             HistoryConfigurationError: the caller gave a history beside a conversation that has one.
         """
-        latest = self.turn.state.latest(DIALECT.adapter_shortname)
+        latest = self.turn.ledger.latest(DIALECT.adapter_shortname)
         if latest is None or not len(latest.history):
             return
         if ctx.messages:
@@ -81,7 +81,7 @@ class ConversationRun:
             ConversationError: the request answers calls of the history that would have to go.
         """
         key = key_of(ctx, request)
-        lane = self._lane = self.turn.state.lane(key)
+        lane = self._lane = self.turn.ledger.lane(key)
         if self._in_front is not None and self._in_front.key != key:
             await self._exchange(ctx, request, lane)
         return lane.carried

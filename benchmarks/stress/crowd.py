@@ -87,6 +87,5 @@ def check(stack: str, state: ConversationState, ends: Sequence[End]) -> None:
 
 def stored_texts(stack: str, state: ConversationState) -> list[str]:
     """Return the texts of a conversation, as they are committed now."""
-    state.refresh()
-    lane = state.latest(stack)
+    lane = state.read(stack)
     return [] if lane is None else texts(lane.history.messages(DIALECTS[stack]))

@@ -39,7 +39,7 @@ def begin(scope: Scope, *, is_callers_task: bool = True) -> Turn | None:
     state = scope.state
     if not scope.enabled or state is None:
         return None
-    inside = [one for one in around() if one.is_of(state.line)]
+    inside = [one for one in around() if one.is_of(state.ledger.line)]
     if any(one in scope.given_within for one in inside):
         msg = (
             "This run was given the conversation of the turn it runs in, so it would wait for itself; give it another "
@@ -48,7 +48,7 @@ def begin(scope: Scope, *, is_callers_task: bool = True) -> Turn | None:
         raise ConversationError(msg, session_id=state.session_id)
     if inside:
         return None
-    state.check_open()
+    state.ledger.check_open()
     return Turn(state, is_callers_task=is_callers_task)
 
 
@@ -57,7 +57,8 @@ class Turn:
 
     def __init__(self, state: ConversationState, *, is_callers_task: bool = True) -> None:
         self.state = state
-        self._ticket = state.line.take(is_callers_task=is_callers_task)
+        self.ledger = state.ledger
+        self._ticket = self.ledger.line.take(is_callers_task=is_callers_task)
         self._is_committed = False
 
     def on_failure(self, undo: Release) -> None:
@@ -94,7 +95,7 @@ class Turn:
         self._queue_again()
         try:
             await self._ticket.wait()
-            await self._off_loop(self.state.refresh)
+            await self._off_loop(self.ledger.refresh)
         except BaseException:
             self._ticket.release()
             raise
@@ -107,7 +108,7 @@ class Turn:
         self._queue_again()
         try:
             self._ticket.wait_sync()
-            self.state.refresh()
+            self.ledger.refresh()
         except BaseException:
             self._ticket.release()
             raise
@@ -170,7 +171,7 @@ class Turn:
         if not self.is_open:
             msg = "This turn has ended already, so nothing more is committed"
             raise ConversationError(msg, session_id=self.state.session_id)
-        self.state.commit(lane, self._ticket.cleanups)
+        self.ledger.commit(lane, self._ticket.cleanups)
         self._is_committed = True
 
     def _end(self) -> None:
@@ -180,11 +181,11 @@ class Turn:
     def _queue_again(self) -> None:
         """A ticket that was given back, because its run seemed never to begin, is taken anew."""
         if not self._ticket.is_open:
-            self._ticket = self.state.line.take()
+            self._ticket = self.ledger.line.take()
 
     async def _off_loop(self, work: Callable[[], ResultT]) -> ResultT:
         """Run what may block on a store in a worker thread, to its end; a cancel meanwhile is raised then."""
-        if not self.state.is_stored:
+        if not self.ledger.is_stored:
             return work()
         running = asyncio.wrap_future(in_thread(work))
         cancelled: asyncio.CancelledError | None = None

@@ -43,7 +43,7 @@ class Keeping:
 
 def generation(state: ConversationState) -> int:
     """Return the generation of the lane that was used last."""
-    lane = state.latest("pydantic")
+    lane = state.ledger.latest("pydantic")
     assert lane is not None
     return lane.carried.generation
 

@@ -102,7 +102,7 @@ def test_synchronous_runs_in_threads_are_turns_in_the_order_they_were_made() -> 
                 threading.Thread(target=context.run, args=(run_through, "run_sync", agent, f"call {number}"))
             )
             threads[-1].start()
-            while len(state.line.tickets) <= number:
+            while len(state.ledger.line.tickets) <= number:
                 threading.Event().wait(0.001)
     go.set()
     for thread in threads:

@@ -81,10 +81,10 @@ def test_any_interleaving_leaves_the_committed_turns_in_the_order_they_began(
     assert {str(number) for number, (end, *_) in enumerate(plan) if end == "commit"} <= committed
     assert committed <= set(kept) <= committing  # a cancel lets a store's commit end, which then counts
     assert state.turns == len(kept)
-    assert state.line.tickets == []
+    assert state.ledger.line.tickets == []
     if shelf is not None:
         again = ConversationState("talk", shelf)
-        again.refresh()
+        again.ledger.refresh()
         assert topics(again) == topics(state)
 
 
@@ -111,14 +111,14 @@ def test_a_checkpoint_of_a_restored_checkpoint_is_the_same_text(
         turn.enter_sync()
         usage = UsageCheckpoint(7, b"\x01" * 32, len(messages)) if measured else None
         history: History[object] = History(messages, ToyDialect())  # type: ignore[arg-type]  # toy messages
-        turn.commit_sync(state.lane(key).after_turn(history, Carried(generation, usage, asks)))  # type: ignore[arg-type]  # a key
+        turn.commit_sync(state.ledger.lane(key).after_turn(history, Carried(generation, usage, asks)))  # type: ignore[arg-type]  # a key
     text = state.checkpoint().to_json()
 
     again = ConversationState.restore(ConversationCheckpoint.from_json(text))
     assert again.checkpoint().to_json() == text
     for key in again.lanes:
-        assert list(again.lane(key).history.messages(ToyDialect())) == list(
-            state.lane(key).history.messages(ToyDialect())
+        assert list(again.ledger.lane(key).history.messages(ToyDialect())) == list(
+            state.ledger.lane(key).history.messages(ToyDialect())
         )
     assert again.checkpoint().to_json() == text
 
@@ -162,5 +162,5 @@ def test_two_processes_never_overwrite_each_other(plan: list[tuple[int, bool]]) 
             assert races
 
     again = ConversationState("talk", shelf)
-    again.refresh()
+    again.ledger.refresh()
     assert topics(again) == kept

@@ -61,7 +61,7 @@ def extended(
 ) -> Any:
     """Return the lane of a turn with one more closed exchange about `topic`."""
     dialect = dialect or ToyDialect()
-    lane = turn.state.lane(key)
+    lane = turn.ledger.lane(key)
     messages = [*lane.history.messages(dialect), *talk(topic)]
     return lane.after_turn(History(messages, dialect), Carried(**carried))
 
@@ -79,8 +79,20 @@ def converse(
 
 def topics(state: ConversationState, key: LaneKey = KEY) -> list[str]:
     """Return what the turns of a lane were about."""
-    messages = state.lane(key).history.messages(ToyDialect())
+    messages = state.ledger.lane(key).history.messages(ToyDialect())
     return [message.text.removeprefix("About ").removesuffix("?") for message in messages if message.role == "user"]
+
+
+def opened(store: Shelf) -> ConversationState:
+    """Open the conversation, as one more process."""
+    return ConversationState("talk", store)
+
+
+def looked_at(store: Shelf) -> list[str]:
+    """Return what a process that comes now finds."""
+    state = opened(store)
+    state.ledger.refresh()
+    return topics(state)
 
 
 @contextmanager

@@ -36,7 +36,7 @@ def held(state: ConversationState) -> list[str]:
 
 def is_free(state: ConversationState) -> bool:
     """Tell whether nobody holds a ticket, and the next turn is served at once."""
-    return state.line.tickets == []
+    return state.ledger.line.tickets == []
 
 
 def begun(*tools: Callable[..., Any]) -> ConversationState:

@@ -46,9 +46,9 @@ def test_a_checkpoint_of_version_1_goes_on_loading() -> None:
     assert (state.session_id, state.turns, state.lanes) == ("talk", 4, (OTHER, KEY))
     assert topics(state) == ["b", "c", "d"]
     assert topics(state, OTHER) == ["a"]
-    assert state.lane(OTHER).carried == Carried()
-    assert state.lane(KEY).carried.generation == 1
-    assert state.lane(KEY).carried.asks_usage
+    assert state.ledger.lane(OTHER).carried == Carried()
+    assert state.ledger.lane(KEY).carried.generation == 1
+    assert state.ledger.lane(KEY).carried.asks_usage
 
 
 def test_a_checkpoint_is_written_as_version_1_was() -> None:
@@ -75,7 +75,7 @@ def test_a_restored_conversation_goes_on() -> None:
 
 def test_measured_usage_counts_for_the_history_it_was_measured_on() -> None:
     """A restored conversation counts the measured tokens; one that was edited since falls back to the estimate."""
-    lane = restored(WRITTEN).lane(KEY)
+    lane = restored(WRITTEN).ledger.lane(KEY)
     messages = list(lane.history.messages(ToyDialect()))
     meter: UsageMeter[Message] = UsageMeter(lane.carried.usage)
 
@@ -160,7 +160,7 @@ def test_a_turn_under_way_is_no_part_of_a_checkpoint() -> None:
 def test_what_a_rewrite_removed_is_in_no_checkpoint() -> None:
     """Redacted text does not travel, also not beside a lane that was never read."""
     state = restored(WRITTEN)
-    lane = state.lane(KEY)
+    lane = state.ledger.lane(KEY)
     kept = lane.history.messages(ToyDialect())[2:]
 
     turn = Turn(state)

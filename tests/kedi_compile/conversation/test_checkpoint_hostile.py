@@ -114,7 +114,7 @@ def test_a_forged_checkpoint_makes_nothing_but_messages() -> None:
     state = ConversationState.restore(forged)
 
     with pytest.raises(ConversationError) as caught:
-        state.latest("toy").history.messages(ToyDialect())  # type: ignore[union-attr]  # it has lanes
+        state.ledger.latest("toy").history.messages(ToyDialect())  # type: ignore[union-attr]  # it has lanes
 
     assert lane.key.adapter == "toy"
     assert str(caught.value) == "Record 0 of the conversation is no message of the toy adapter"

@@ -41,7 +41,7 @@ def test_a_call_outside_of_a_conversation_is_no_turn() -> None:
         assert begun() is None
     with history_scope(None, state):
         assert begun() is None
-    assert state.line.tickets == []
+    assert state.ledger.line.tickets == []
 
 
 def test_a_call_in_an_enabled_scope_is_a_turn() -> None:
@@ -53,7 +53,7 @@ def test_a_call_in_an_enabled_scope_is_a_turn() -> None:
 
     assert turn is not None
     assert turn.state is state
-    assert state.line.tickets == [turn.ticket]
+    assert state.ledger.line.tickets == [turn.ticket]
 
 
 def test_a_call_in_a_turn_of_the_inherited_conversation_is_no_turn() -> None:
@@ -82,7 +82,7 @@ def test_a_call_that_is_given_its_own_turns_conversation_is_refused() -> None:
         "`state`, or leave `state` out to run it without conversation"
     )
     assert caught.value.session_id == "talk"
-    assert state.line.tickets == [turn.ticket]
+    assert state.ledger.line.tickets == [turn.ticket]
     turn.abandon_sync()
 
 
@@ -117,7 +117,7 @@ def test_a_call_on_a_closed_conversation_is_refused() -> None:
         begun()
 
     assert str(caught.value) == "The conversation is closed; restore it from a checkpoint or its store to go on"
-    assert state.line.tickets == []
+    assert state.ledger.line.tickets == []
 
 
 def commit_async(turn: Turn, lane: Any) -> None:
@@ -147,8 +147,8 @@ def test_a_commit_keeps_all_of_a_turn(commit: Callable[..., None], store: type[S
     commit(turn, extended(turn, "a", generation=2, asks_usage=True))
 
     assert (topics(state), state.turns) == (["a"], 1)
-    assert state.lane(KEY).carried == Carried(generation=2, asks_usage=True)
-    assert (state.line.tickets, around(), released) == ([], (), [])
+    assert state.ledger.lane(KEY).carried == Carried(generation=2, asks_usage=True)
+    assert (state.ledger.line.tickets, around(), released) == ([], (), [])
     state.close()
     assert released == ["released"]
 
@@ -165,7 +165,7 @@ def test_an_abandoned_turn_keeps_nothing(abandon: Callable[..., None], store: ty
     abandon(turn)
 
     assert (topics(state), state.turns) == (["a"], 1)
-    assert (state.line.tickets, around(), released) == ([], (), ["released"])
+    assert (state.ledger.line.tickets, around(), released) == ([], (), ["released"])
 
 
 @BOTH_ABANDON
@@ -183,7 +183,7 @@ def test_a_failing_cleanup_is_a_note_of_the_turns_error(abandon: Callable[..., N
     abandon(turn, error)
 
     assert error.__notes__ == ["Releasing a resource of the turn failed too: LookupError: no such file"]
-    assert state.line.tickets == []
+    assert state.ledger.line.tickets == []
 
 
 @BOTH_COMMIT
@@ -215,7 +215,7 @@ def test_a_lost_race_abandons_the_turn(commit: Callable[..., None]) -> None:
         commit(turn, extended(turn, "mine"))
 
     assert (caught.value.expected, caught.value.found) == (0, 1)
-    assert (state.line.tickets, released) == ([], ["released"])
+    assert (state.ledger.line.tickets, released) == ([], ["released"])
     assert topics(converse(state, "mine again")) == ["theirs", "mine again"]
 
 
@@ -227,12 +227,12 @@ def test_a_message_that_cannot_be_stored_abandons_the_turn(commit: Callable[...,
     history = History([user("b"), says("c", provider={"handle": object()})], ToyDialect())
 
     with pytest.raises(ConversationError) as caught:
-        commit(turn, state.lane(KEY).after_turn(history, Carried()))
+        commit(turn, state.ledger.lane(KEY).after_turn(history, Carried()))
 
     assert str(caught.value) == (
         "Message 1 of the turn cannot be stored: Object of type object is not JSON serializable"
     )
-    assert (topics(converse(state, "d")), state.line.tickets) == (["a", "d"], [])
+    assert (topics(converse(state, "d")), state.ledger.line.tickets) == (["a", "d"], [])
 
 
 def test_a_conversation_closed_during_a_turn_refuses_its_commit() -> None:
@@ -246,7 +246,7 @@ def test_a_conversation_closed_during_a_turn_refuses_its_commit() -> None:
     with pytest.raises(ConversationError, match="closed"):
         turn.commit_sync(extended(turn, "a"))
 
-    assert (state.turns, state.line.tickets, released) == (0, [], ["released"])
+    assert (state.turns, state.ledger.line.tickets, released) == (0, [], ["released"])
 
 
 def test_a_conversation_closed_while_a_turn_waits_refuses_it() -> None:
@@ -265,7 +265,7 @@ def test_a_conversation_closed_while_a_turn_waits_refuses_it() -> None:
 
     asyncio.run(main())
 
-    assert state.line.tickets == []
+    assert state.ledger.line.tickets == []
 
 
 def test_a_ticket_given_back_too_early_is_taken_anew() -> None:

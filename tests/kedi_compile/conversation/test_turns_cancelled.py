@@ -89,7 +89,7 @@ def test_a_cancel_waits_for_what_the_store_has_begun(call: str) -> None:
         task.cancel()
         for _ in range(3):
             await asyncio.sleep(0)
-        waited = not task.done() and len(state.line.tickets) == 1
+        waited = not task.done() and len(state.ledger.line.tickets) == 1
         held.let_go()
         await asyncio.wait([task])
         return waited, task.cancelled()
@@ -97,7 +97,7 @@ def test_a_cancel_waits_for_what_the_store_has_begun(call: str) -> None:
     assert asyncio.run(main()) == (True, True)
     committed = ["a"] if call == "commit" else []
     assert topics(state) == committed
-    assert (state.line.tickets, len(held.shelf.added)) == ([], len(committed))
+    assert (state.ledger.line.tickets, len(held.shelf.added)) == ([], len(committed))
     assert topics(converse(state, "b")) == [*committed, "b"]
 
 
@@ -145,7 +145,7 @@ def test_a_cancelled_scope_waits_for_the_store_too() -> None:
         return scope.cancelled_caught
 
     assert asyncio.run(main())
-    assert (topics(state), state.line.tickets) == (["a"], [])
+    assert (topics(state), state.ledger.line.tickets) == (["a"], [])
 
 
 def test_a_store_that_fails_under_a_cancel_abandons_the_turn() -> None:
@@ -174,5 +174,5 @@ def test_a_store_that_fails_under_a_cancel_abandons_the_turn() -> None:
     error = asyncio.run(main())
 
     assert error is not None
-    assert (state.turns, state.line.tickets) == (0, [])
+    assert (state.turns, state.ledger.line.tickets) == (0, [])
     assert topics(converse(state, "mine")) == ["theirs", "mine"]
