@@ -10,6 +10,7 @@ Conversation History.
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future
@@ -30,6 +31,11 @@ _PATIENCE: Final = (*[0.0] * 100, *[0.01] * 100)
 The loop closes a dropped stream in a task of its own; one of a chain hands that down from step to step, and one of an
 agent waits for threads.
 """
+
+_LONG: Final = 60.0
+"""The seconds that a turn waits until its log tells so."""
+
+_log: Final = logging.getLogger(__name__)
 
 _around: ContextVar[tuple[Ticket, ...]] = ContextVar("kedi_tickets", default=())
 """The tickets of the turns that this context runs in, the innermost last."""
@@ -136,7 +142,11 @@ class Ticket:
                     break
                 await asyncio.sleep(pause)
             waiting.refuse_own_stream()
-            await asyncio.wrap_future(self._served)
+            later = asyncio.get_running_loop().call_later(_LONG, self._tell_long)
+            try:
+                await asyncio.wrap_future(self._served)
+            finally:
+                later.cancel()
 
     def wait_sync(self) -> None:
         """Do what `wait` does on a synchronous path.
@@ -146,7 +156,23 @@ class Ticket:
         """
         with _Waiting(self, running_loop()) as waiting:
             waiting.refuse_own_stream()
-            self._served.result()
+            try:
+                self._served.result(_LONG)
+            except TimeoutError:
+                self._tell_long()
+                self._served.result()
+
+    def _tell_long(self) -> None:
+        """Tell whoever looks for what hangs: not every stream that its own caller does not read on can be seen."""
+        with _lock:
+            before = len(self.earlier())
+        _log.warning(
+            "A turn has waited %g seconds behind %d others, and goes on waiting. If it was called while "
+            "a stream of its conversation is read, read or close that first, or make the call inside "
+            "`history_scope(enabled=False)`",
+            _LONG,
+            before,
+        )
 
     def release(self) -> None:
         """Give it back; the next in line is served. More than once is no harm."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from typing import Any
 
 import pytest
 
 from kedi_compile import ConversationError
+from kedi_compile.conversation import tickets
 from kedi_compile.conversation.tickets import Line, Ticket
 from shelf import inside
 
@@ -138,3 +140,45 @@ def test_a_synchronous_wait_for_another_thread_is_no_deadlock() -> None:
         return ticket.is_open
 
     assert asyncio.run(main())
+
+
+class Releasing(logging.Handler):
+    """Gives a ticket back as soon as something is logged, and keeps what was."""
+
+    def __init__(self, ticket: Ticket) -> None:
+        super().__init__()
+        self.ticket = ticket
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Take a line."""
+        self.lines.append(record.getMessage())
+        self.ticket.release()
+
+
+async def waiting(ticket: Ticket) -> None:
+    """Wait on a loop of its own."""
+    await ticket.wait()
+
+
+@pytest.mark.parametrize("is_async", [True, False], ids=["async", "sync"])
+def test_a_long_wait_is_told_once_and_goes_on(monkeypatch: pytest.MonkeyPatch, is_async: bool) -> None:
+    """Whoever looks for what hangs finds it in the log; the turn is served all the same."""
+    monkeypatch.setattr(tickets, "_LONG", 0.001)
+    line = Line()
+    handler = Releasing(line.take(is_callers_task=False))
+    monkeypatch.setattr(logging.getLogger(tickets.__name__), "handlers", [handler])
+    ticket = line.take(is_callers_task=False)
+
+    if is_async:
+        asyncio.run(waiting(ticket))
+    else:
+        ticket.wait_sync()
+
+    (line_told,) = handler.lines
+    assert line_told == (
+        "A turn has waited 0.001 seconds behind 1 others, and goes on waiting. If it was called while "
+        "a stream of its conversation is read, read or close that first, or make the call inside "
+        "`history_scope(enabled=False)`"
+    )
+    assert ticket.is_open
