@@ -16,7 +16,7 @@ def test_without_a_loop_it_is_done_at_once() -> None:
 
 
 def test_beside_a_loop_it_blocks_nobody() -> None:
-    """The loop goes on while it runs, and it is done when the loop is."""
+    """The loop goes on while it runs, and may end before it does."""
     go_on, done = Event(), Event()
 
     def waits() -> None:
@@ -31,4 +31,4 @@ def test_beside_a_loop_it_blocks_nobody() -> None:
 
     asyncio.run(ask())
 
-    assert done.is_set()
+    assert done.wait(5)
