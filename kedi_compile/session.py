@@ -205,7 +205,7 @@ class RunSession(Generic[MessageT]):
     def undo(self) -> None:
         """Give up the current request: a staged generation and a stored record do not count, and it is FAILED."""
         if self._archiving is not None and self._archiving.stored:
-            run_aside(self._archiving.give_up())
+            self._release(self._archiving.give_up())
         if self._before_edit is not None:
             self._continuation = self._before_edit
             self._before_edit = None
@@ -216,7 +216,14 @@ class RunSession(Generic[MessageT]):
         """Release the records of all requests, where what they are part of is given up; on an event loop await it."""
         if self._archiving is None or not (self._archiving.stored or self._archiving.kept):
             return None
-        return run_aside(self._archiving.give_up_all())
+        return self._release(self._archiving.give_up_all())
+
+    def _release(self, release: Callable[[], None]) -> Awaitable[object] | None:
+        """Release records at once, or beside the event loop where their store may block it."""
+        if self._archiving is not None and self._archiving.settings.may_block:
+            return run_aside(release)
+        release()
+        return None
 
     def close(self) -> None:
         """End the run: the last answered request counts."""

@@ -71,6 +71,11 @@ class HistoryArchiveSettings:
         self._store.release(reference)
 
     @property
+    def may_block(self) -> bool:
+        """Whether the records are elsewhere than in this process."""
+        return self.store is not None
+
+    @property
     def _store(self) -> ArchiveStore:
         return self._held if self.store is None else self.store
 

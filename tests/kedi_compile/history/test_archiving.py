@@ -332,7 +332,7 @@ def test_a_store_may_block_on_an_async_path() -> None:
 
 def test_a_cancelled_request_leaves_no_record() -> None:
     """A record that arrives in the store after its release is not kept."""
-    entered, go_on, stored = Event(), Event(), Event()
+    entered, go_on, stored, released = Event(), Event(), Event(), Event()
 
     class Slow(HeldRecords):
         def put(self, reference: str, record: bytes, expires_at: float | None) -> None:
@@ -342,6 +342,10 @@ def test_a_cancelled_request_leaves_no_record() -> None:
                 super().put(reference, record, expires_at)
             finally:
                 stored.set()
+
+        def release(self, reference: str) -> None:
+            super().release(reference)
+            released.set()
 
     store = Slow()
     run = session(archive=archive(store=store))
@@ -354,6 +358,7 @@ def test_a_cancelled_request_leaves_no_record() -> None:
             await task
 
     asyncio.run(cancelled())
+    assert released.wait(5)
     go_on.set()
 
     assert stored.wait(5)
