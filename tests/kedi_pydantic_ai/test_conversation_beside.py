@@ -14,7 +14,7 @@ from pydantic_ai.toolsets import AbstractToolset, FunctionToolset
 from agents import ENTRY_POINTS, Script, adapter, keep, run_through, says
 from kedi_compile import HistoryConfigurationError
 from kedi_compile.conversation import ConversationState, history_scope
-from talks import begun, held, is_as_before, is_free, soon, talk, talking
+from talks import AnyAgent, begun, held, is_as_before, is_free, soon, talk, talking
 
 EACH = pytest.mark.parametrize("entry", ENTRY_POINTS)
 
@@ -88,21 +88,26 @@ class FailingToolset(FunctionToolset[Any]):
         raise LookupError(self.method)
 
 
+def beside_third(agent: AnyAgent, state: ConversationState) -> tuple[Any, Any]:
+    """Run an agent's second turn and another's third at once, and return what became of them."""
+
+    async def main() -> tuple[Any, Any]:
+        with history_scope(True, state):
+            return await asyncio.gather(
+                agent.run("second"), talking(Script("three")).run("third"), return_exceptions=True
+            )
+
+    outcomes: tuple[Any, Any] = asyncio.run(soon(main()))
+    return outcomes
+
+
 @pytest.mark.parametrize("method", ["for_run", "enter", "get_tools"])
 def test_a_run_that_never_starts_blocks_nobody(method: str) -> None:
     """Its ticket is free for a call of another task, while its error is still held."""
     state = begun()
     failing = talking(Script("two"), toolsets=[FailingToolset(method)])
 
-    async def main() -> list[Any]:
-        with history_scope(True, state):
-            return list(
-                await asyncio.gather(
-                    failing.run("second"), talking(Script("three")).run("third"), return_exceptions=True
-                )
-            )
-
-    failed, result = asyncio.run(soon(main()))
+    failed, result = beside_third(failing, state)
 
     assert isinstance(failed, LookupError)
     assert result.output == "three"
@@ -122,15 +127,7 @@ def test_a_run_whose_preparation_fails_blocks_nobody() -> None:
     state = begun()
     failing = talking(Script("two"), Late("for_run"), adapter())
 
-    async def main() -> list[Any]:
-        with history_scope(True, state):
-            return list(
-                await asyncio.gather(
-                    failing.run("second"), talking(Script("three")).run("third"), return_exceptions=True
-                )
-            )
-
-    failed, result = asyncio.run(soon(main()))
+    failed, result = beside_third(failing, state)
 
     assert isinstance(failed, LookupError)
     assert result.output == "three"

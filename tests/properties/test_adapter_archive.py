@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents import untouched
+from archives import check_nothing_is_lost
 from bodies import APIS, Api
 from edits import INFO, refusals, session, share
 from histories import Scene, scenes
 from kedi_compile import HistoryArchiveSettings
-from kedi_compile.history.archive_record import own_references, read_record
 from kedi_compile.history.flow import Outcome, Staged
 from kedi_pydantic_ai import PydanticDialect
 
@@ -44,19 +44,8 @@ def test_nothing_is_lost_and_nothing_else_moves(scene: Scene, protection: Any) -
     """What is not in the record is there, the same objects in the same order, with one checkpoint between them."""
     settings = HistoryArchiveSettings(0, 0, 0)
     outcome = archived(scene, settings, reasoning_protection=protection)
-    if not isinstance(outcome, Staged):
-        return
-
-    (reference,) = own_references(DIALECT, outcome.messages)
-    record = settings.find(reference, now=0.0)
-    assert isinstance(record, bytes)
-    kept = [entry for entry in outcome.entries if entry is not None]
-    gone = [message for entry, message in enumerate(scene.messages) if entry not in kept]
-    assert list(read_record(record)) == list(map(DIALECT.dump, gone))
-    assert kept == sorted(kept)
-    assert outcome.entries.count(None) == 1
-    assert all(message is scene.messages[entry] for message, entry in _kept(outcome))
-    assert set(range(len(scene.messages))) - set(kept) <= set(scene.blocks[-1].entries)
+    if isinstance(outcome, Staged):
+        check_nothing_is_lost(DIALECT, scene.messages, scene.blocks[-1].entries, settings, outcome)
 
 
 @share(2)
@@ -87,11 +76,6 @@ def test_archiving_twice_archives_nothing_more(scene: Scene) -> None:
 
     assert not isinstance(again, Staged)
     assert Counter(map(id, outcome.messages)).most_common(1)[0][1] == 1
-
-
-def _kept(outcome: Staged[Any]) -> list[tuple[Any, int]]:
-    pairs = zip(outcome.messages, outcome.entries, strict=True)
-    return [(message, entry) for message, entry in pairs if entry is not None]
 
 
 @EVERY_API

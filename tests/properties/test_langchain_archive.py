@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from archives import check_nothing_is_lost
 from edits import INFO, SURROUNDINGS, share
 from histories_langchain import FORMS, WIRED, Form, LangChainScene, langchain_scenes, refusals
 from kedi_compile import HistoryArchiveSettings
-from kedi_compile.history.archive_record import own_references, read_record
 from kedi_compile.history.flow import Outcome, Staged
 from kedi_compile.history.policy import HistoryPolicy
 from kedi_compile.session import RunSession
@@ -46,20 +46,8 @@ def test_nothing_is_lost_and_nothing_else_moves(scene: LangChainScene, protectio
     """What is not in the record is there, the same objects in the same order, with one checkpoint between them."""
     settings = HistoryArchiveSettings(0, 0, 0)
     outcome = archived(scene, settings, protection)
-    if not isinstance(outcome, Staged):
-        return
-
-    (reference,) = own_references(DIALECT, outcome.messages)
-    record = settings.find(reference, now=0.0)
-    assert isinstance(record, bytes)
-    kept = [entry for entry in outcome.entries if entry is not None]
-    gone = [message for entry, message in enumerate(scene.messages) if entry not in kept]
-    assert list(read_record(record)) == list(map(DIALECT.dump, gone))
-    assert kept == sorted(kept)
-    assert outcome.entries.count(None) == 1
-    pairs = zip(outcome.messages, outcome.entries, strict=True)
-    assert all(message is scene.messages[entry] for message, entry in pairs if entry is not None)
-    assert set(range(len(scene.messages))) - set(kept) <= set(scene.blocks[-1].entries)
+    if isinstance(outcome, Staged):
+        check_nothing_is_lost(DIALECT, scene.messages, scene.blocks[-1].entries, settings, outcome)
 
 
 @share(4)
