@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage
 
 from kedi_compile.history.drive import drive, drive_sync
 from kedi_compile.history.prompt import UserPromptSubmit, submit
-
-Prompt = str | list[str | dict[str, Any]]
 
 
 class PromptHook:

@@ -49,54 +49,27 @@ class RunEnds(BaseCallbackHandler):
         self._agents: dict[UUID, AgentRun] = {}
         self._followed: list[Ticket] = []
 
-    def on_chain_start(
+    def _note_start(
         self,
-        serialized: dict[str, Any],
-        inputs: dict[str, Any],
-        *,
+        *args: Any,
         run_id: UUID,
         parent_run_id: UUID | None = None,
         metadata: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        """Note where a run stands."""
-        self._note(run_id, parent_run_id, metadata)
+        """Note where a run stands; a tool or model may start others below it."""
+        namespace = (metadata or {}).get("langgraph_checkpoint_ns")
+        self._runs[run_id] = _Run(parent_run_id, namespace, current_scope().state)
 
-    def on_tool_start(self, *args: Any, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> None:
-        """Note where a tool stands, for the runs below it."""
-        self._note(run_id, parent_run_id, kwargs.get("metadata"))
+    on_chain_start = on_tool_start = on_retriever_start = on_chat_model_start = _note_start
 
-    def on_retriever_start(self, *args: Any, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> None:
-        """Note where a retriever stands, for the runs below it."""
-        self._note(run_id, parent_run_id, kwargs.get("metadata"))
-
-    def on_chat_model_start(self, *args: Any, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> None:
-        """Note where a model stands, which may ask another."""
-        self._note(run_id, parent_run_id, kwargs.get("metadata"))
-
-    def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:
-        """Forget a tool."""
+    def _note_end(self, *args: Any, run_id: UUID, **kwargs: Any) -> None:
+        """Forget a run of anything but a chain, however it ended."""
         self._forget(run_id)
 
-    def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        """Forget a tool."""
-        self._forget(run_id)
-
-    def on_retriever_end(self, documents: Any, *, run_id: UUID, **kwargs: Any) -> None:
-        """Forget a retriever."""
-        self._forget(run_id)
-
-    def on_retriever_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        """Forget a retriever."""
-        self._forget(run_id)
-
-    def on_llm_end(self, response: Any, *, run_id: UUID, **kwargs: Any) -> None:
-        """Forget a model."""
-        self._forget(run_id)
-
-    def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        """Forget a model."""
-        self._forget(run_id)
+    on_tool_end = on_tool_error = _note_end
+    on_retriever_end = on_retriever_error = _note_end
+    on_llm_end = on_llm_error = _note_end
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> Any:
         """End the turn of a graph that ended well."""
@@ -179,10 +152,6 @@ class RunEnds(BaseCallbackHandler):
     def _agent_of_node(self, run_id: UUID) -> AgentRun | None:
         parent = self._run(run_id).parent
         return None if parent is None else self._agents.get(parent)
-
-    def _note(self, run_id: UUID, parent_run_id: UUID | None, metadata: dict[str, Any] | None) -> None:
-        namespace = (metadata or {}).get("langgraph_checkpoint_ns")
-        self._runs[run_id] = _Run(parent_run_id, namespace, current_scope().state)
 
     def _run(self, run_id: UUID) -> _Run:
         return self._runs.get(run_id, _Run())
