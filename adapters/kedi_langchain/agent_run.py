@@ -78,15 +78,13 @@ class AgentRun:
         """Commit what the conversation and the whole thread are now; nothing, where no model was asked."""
         lane = self._left(outputs)
         if self.turn.is_open:
-            await (self.turn.abandon() if lane is None else self.turn.commit(lane))
+            await self.turn.end(lane)
 
     def end_sync(self, outputs: object) -> None:
         """Do what `end` does on a synchronous path."""
         lane = self._left(outputs)
-        if self.turn.is_open and lane is None:
-            self.turn.abandon_sync()
-        elif self.turn.is_open and lane is not None:
-            self.turn.commit_sync(lane)
+        if self.turn.is_open:
+            self.turn.end_sync(lane)
 
     def _left(self, outputs: object) -> Lane[BaseMessage] | None:
         if self._lane is None or self._is_paused:

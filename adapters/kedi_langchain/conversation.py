@@ -56,8 +56,12 @@ class ConversationCall:
         """What the lane hands to this call's session."""
         return self._lane.carried
 
-    def committed(self, history: Sequence[BaseMessage], answer: BaseMessage, carried: Carried) -> Lane[BaseMessage]:
-        """Return the lane as this call leaves it; `history` is what was sent, edited or not."""
+    def committed(
+        self, history: Sequence[BaseMessage], answer: BaseMessage | None, carried: Carried
+    ) -> Lane[BaseMessage] | None:
+        """Return the lane as this call leaves it, or None without an answer; `history` is what was sent."""
+        if answer is None:
+            return None
         kept = list(history[self._instructions :])
         return after_turn(self._lane, [*kept, answer], carried)
 

@@ -128,17 +128,13 @@ class EditedRequest:
 
     async def commit(self, answer: BaseMessage | None) -> None:
         """Commit the turn that this request is, if it is one; without an answer nothing is committed."""
-        if self.call is not None and answer is None:
-            await self.call.turn.abandon()
-        elif self.call is not None and answer is not None:
-            await self.call.turn.commit(self.call.committed(self.history, answer, self.session.carried))
+        if self.call is not None:
+            await self.call.turn.end(self.call.committed(self.history, answer, self.session.carried))
 
     def commit_sync(self, answer: BaseMessage | None) -> None:
         """Do what `commit` does on a synchronous path."""
-        if self.call is not None and answer is None:
-            self.call.turn.abandon_sync()
-        elif self.call is not None and answer is not None:
-            self.call.turn.commit_sync(self.call.committed(self.history, answer, self.session.carried))
+        if self.call is not None:
+            self.call.turn.end_sync(self.call.committed(self.history, answer, self.session.carried))
 
     async def abandon(self, error: BaseException) -> None:
         """Give up the turn that this request is, if it is one."""

@@ -195,10 +195,7 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         except BaseException as error:
             await run.turn.abandon(error)
             raise
-        if lane is None:
-            await run.turn.abandon()
-        else:
-            await run.turn.commit(lane)
+        await run.turn.end(lane)
         return result
 
     async def _wrap_run(self, handler: WrapRunHandler) -> AgentRunResult[Any]:

@@ -123,7 +123,7 @@ class Ledger:
 
     def latest(self, adapter: str) -> Lane[Any] | None:
         """Return the lane this adapter used last, which the next turn most likely continues."""
-        return next((lane for lane in reversed(self.lanes.values()) if lane.key.adapter == adapter), None)
+        return latest_of(self.lanes, adapter)
 
     def commit(self, lane: Lane[Any], cleanups: Cleanups) -> None:
         """Make a turn part of the conversation: the lane as it leaves it, and what it registered.
@@ -183,6 +183,12 @@ class Ledger:
             HistoryLaneWarning,
             stacklevel=2,
         )
+
+
+def latest_of(lanes: Lanes, adapter: str, key: LaneKey | None = None) -> Lane[Any] | None:
+    """Return that one of an adapter's lanes which was used last, or the one of `key`; None where there is none."""
+    fitting = (lane for lane in reversed(lanes.values()) if lane.key.adapter == adapter)
+    return next((lane for lane in fitting if key in (None, lane.key)), None)
 
 
 def _read(store: ConversationStore, session_id: str, head: Head | None) -> Lanes | None:

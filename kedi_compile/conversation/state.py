@@ -13,7 +13,7 @@ from kedi_compile.conversation.checkpoint import ConversationCheckpoint
 from kedi_compile.conversation.cleanup import Release, raise_all
 from kedi_compile.conversation.head import write_head
 from kedi_compile.conversation.lanes import Lane, LaneKey
-from kedi_compile.conversation.ledger import Ledger
+from kedi_compile.conversation.ledger import Ledger, latest_of
 from kedi_compile.errors import HistoryConfigurationError
 from kedi_compile.stores.names import is_utf8
 from kedi_compile.stores.protocol import ConversationStore
@@ -109,8 +109,7 @@ class ConversationState:
         Raises:
             ConversationError: the store cannot be read.
         """
-        lanes = [lane for lane in self.ledger.current().values() if lane.key.adapter == adapter]
-        return next((lane for lane in reversed(lanes) if key in (None, lane.key)), None)
+        return latest_of(self.ledger.current(), adapter, key)
 
     def cleanup(self, release: Release) -> None:
         """Release something when the conversation is closed; within a turn, also if that turn fails.

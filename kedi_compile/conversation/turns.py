@@ -119,6 +119,17 @@ class Turn:
         """Let only the run itself give the ticket back."""
         self._ticket.detach()
 
+    async def end(self, lane: Lane[Any] | None) -> None:
+        """Commit what the turn leaves; one that leaves nothing is abandoned. Raises as these do."""
+        await (self.abandon() if lane is None else self.commit(lane))
+
+    def end_sync(self, lane: Lane[Any] | None) -> None:
+        """Do what `end` does on a synchronous path."""
+        if lane is None:
+            self.abandon_sync()
+        else:
+            self.commit_sync(lane)
+
     async def commit(self, lane: Lane[Any]) -> None:
         """Commit, and give the ticket back.
 

@@ -130,6 +130,11 @@ def abandon_async(turn: Turn, error: BaseException | None = None) -> None:
     asyncio.run(turn.abandon(error))
 
 
+def end_async(turn: Turn, lane: Any) -> None:
+    """End on a loop."""
+    asyncio.run(turn.end(lane))
+
+
 BOTH_COMMIT = pytest.mark.parametrize("commit", [commit_async, Turn.commit_sync], ids=["async", "sync"])
 BOTH_ABANDON = pytest.mark.parametrize("abandon", [abandon_async, Turn.abandon_sync], ids=["async", "sync"])
 STORED = pytest.mark.parametrize("store", [None, Shelf], ids=["in memory", "stored"])
@@ -166,6 +171,18 @@ def test_an_abandoned_turn_keeps_nothing(abandon: Callable[..., None], store: ty
 
     assert (topics(state), state.turns) == (["a"], 1)
     assert (state.ledger.line.tickets, around(), released) == ([], (), ["released"])
+
+
+@pytest.mark.parametrize("end", [end_async, Turn.end_sync], ids=["async", "sync"])
+def test_a_turn_ends_by_what_it_leaves(end: Callable[..., None]) -> None:
+    """A lane is committed; nothing is nothing, and either gives the ticket back."""
+    state = ConversationState()
+    turn = entered(state)
+    end(turn, extended(turn, "a"))
+    end(entered(state), None)
+
+    assert (topics(state), state.turns) == (["a"], 1)
+    assert state.ledger.line.tickets == []
 
 
 @BOTH_ABANDON
