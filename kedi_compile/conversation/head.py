@@ -7,6 +7,7 @@ refused, because nobody here knows what it means. Source: History specification,
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Annotated, Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
@@ -15,7 +16,6 @@ from kedi_compile.conversation.lanes import Lane, LaneKey
 from kedi_compile.conversation.records import History
 from kedi_compile.errors import ConversationError
 from kedi_compile.history.carried import Carried
-from kedi_compile.history.usage import UsageCheckpoint
 
 VERSION: Final = 1
 
@@ -147,25 +147,10 @@ def _place(way: Sequence[int | str], fields: Collection[str]) -> str:
 
 
 def _lane_model(lane: Lane[object], names: tuple[str, ...]) -> LaneModel:
-    usage = lane.carried.usage
-    measured = (
-        None if usage is None else UsageModel(tokens=usage.tokens, digest=usage.digest.hex(), length=usage.length)
-    )
-    return LaneModel(
-        key=KeyModel.model_validate({name: getattr(lane.key, name) for name in KeyModel.model_fields}),
-        entries=names,
-        generation=lane.carried.generation,
-        turns=lane.turns,
-        usage=measured,
-        asks_usage=lane.carried.asks_usage,
-    )
+    plain = lane.carried.to_plain()
+    return LaneModel.model_validate({**plain, "key": asdict(lane.key), "entries": names, "turns": lane.turns})
 
 
 def _lane(model: LaneModel, records: Mapping[str, bytes]) -> Lane[object]:
-    usage = None if model.usage is None else _usage(model.usage)
-    carried = Carried(model.generation, usage, model.asks_usage)
+    carried = Carried.from_plain(model.model_dump(exclude={"key", "entries", "turns"}))
     return Lane(LaneKey(**model.key.model_dump()), History.stored(model.entries, records), carried, model.turns)
-
-
-def _usage(model: UsageModel) -> UsageCheckpoint:
-    return UsageCheckpoint(model.tokens, bytes.fromhex(model.digest), model.length)
