@@ -1,0 +1,1 @@
+"""What every request says about itself: the dump's form, its redaction, and the file it is appended to."""
