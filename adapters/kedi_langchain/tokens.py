@@ -1,6 +1,6 @@
 """Token numbers of LangChain messages, from above.
 
-Texts, tool names, arguments and results count by their bytes, media by the constants of `kedi_compile.history.tokens`.
+Texts, tool names, arguments and results count by their bytes, media by the constants of `kedi_compile.tokens`.
 Signatures and encrypted state count at their own rate: providers bill most of them. Calls count once, from
 `tool_calls`, although the content may repeat them.
 """
@@ -13,7 +13,7 @@ from typing import Any, Final
 import orjson
 from langchain_core.messages import AIMessage, BaseMessage, FunctionMessage, ToolMessage
 
-from kedi_compile.history import tokens as t
+from kedi_compile import tokens as t
 from kedi_langchain.blocks import CALL_BLOCKS, EXTRA_FIELDS, REASONING, call_id, content_blocks
 
 _MEDIA: Final[dict[str, int]] = {

@@ -1,6 +1,6 @@
 """Token numbers of Pydantic AI messages, from above.
 
-Texts, tool names, arguments and results count by their bytes, media by the constants of `kedi_compile.history.tokens`.
+Texts, tool names, arguments and results count by their bytes, media by the constants of `kedi_compile.tokens`.
 Signatures and encrypted state count at their own rate: providers bill most of them. `ModelRequest.instructions` are not
 history.
 """
@@ -13,7 +13,7 @@ import orjson
 from pydantic_ai import messages as m
 from pydantic_ai.messages import ModelMessage, ModelRequest
 
-from kedi_compile.history import tokens as t
+from kedi_compile import tokens as t
 from kedi_pydantic_ai.parts import LegacyRetryPart
 
 _MEDIA_TOKENS: Final[tuple[tuple[str, int], ...]] = (

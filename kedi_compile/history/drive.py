@@ -23,7 +23,7 @@ import anyio.lowlevel
 import anyio.to_thread
 
 from kedi_compile.errors import HistoryProcessingError
-from kedi_compile.history.flow import Question
+from kedi_compile.question import Question
 
 ResultT = TypeVar("ResultT")
 
@@ -141,6 +141,8 @@ def run_to_end(awaitable: Awaitable[Any]) -> object:
 _KEYWORDS = {
     "archive": "history_archive",
     "condition": "history_processor_condition",
+    "extraction": "extraction",
+    "inputs": "inputs",
     "processor": "history_processor",
     "prompt": "user_prompt_submit",
 }

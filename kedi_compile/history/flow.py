@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeVar, assert_never
+from typing import Any, Generic, TypeVar, assert_never
 
 from kedi_compile.errors import HistoryProcessingError, HistoryProcessingValidationError
 from kedi_compile.history.archive import checkpoint_text, plan_archive, propose_archive
@@ -24,17 +24,9 @@ from kedi_compile.history.proposal import Added, Kept, Proposal, read_proposal
 from kedi_compile.history.revision import Revision
 from kedi_compile.history.rules import broken_rules
 from kedi_compile.history.usage import UsageMeter
+from kedi_compile.question import Question
 
 MessageT = TypeVar("MessageT")
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A question to the driver: call `function` with `argument` and send back what it returns."""
-
-    callback: Literal["archive", "condition", "processor", "prompt"]
-    function: Callable[[Any], Any]
-    argument: object
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any, TypeVar
 
 from kedi_compile.errors import HistoryProcessingError
-from kedi_compile.history.flow import Question
+from kedi_compile.question import Question
 
 PromptT = TypeVar("PromptT")
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, FunctionMessage, HumanMessage, SystemMessage, ToolMessage
 
-from kedi_compile.history import tokens as t
+from kedi_compile import tokens as t
 from kedi_langchain.tokens import content_tokens, estimate
 
 CALL: Any = {"name": "look", "args": {"a": 1}, "id": "c1"}

@@ -12,7 +12,7 @@ from pydantic_ai import messages as m
 from pydantic_ai.messages import ModelRequest, ModelResponse
 
 from agents import asks, calls, results, says
-from kedi_compile.history import tokens as t
+from kedi_compile import tokens as t
 from kedi_pydantic_ai.tokens import content_tokens, estimate
 
 

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from kedi_compile.history.tokens import text_bytes, text_tokens, tokens_of_bytes
+from kedi_compile.tokens import text_bytes, text_tokens, tokens_of_bytes
 
 
 @pytest.mark.parametrize(
