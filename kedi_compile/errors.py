@@ -6,6 +6,10 @@
     │   └── HistoryProcessingValidationError          an edit broke a rule; nothing was sent
     ├── ConversationError (also RuntimeError)         a stored or running conversation cannot be used as asked
     │   └── ConversationConflict                      another writer committed first; read again and retry
+    ├── AssemblyError (also ValueError)               a request cannot be assembled; nothing was sent
+    │   ├── UnknownInputError (also TypeError)        an input of a kind the request compiler does not know
+    │   ├── BudgetExceeded                            it does not fit the model, with the table of sizes
+    │   └── InvariantViolation                        the assembled request breaks an invariant
     ├── TurnCompileError (also ValueError)            records and request make no turn; nothing was compiled
     │   └── UnknownRecordError (also TypeError)       a record of a kind the compiler does not know
     └── TurnStreamError (also RuntimeError)           a provider ended a turn's stream with an error
@@ -21,7 +25,7 @@ nothing of the package.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -123,6 +127,76 @@ class ConversationConflict(ConversationError):
 
 def _conflict(session_id: str, expected: int, found: int | None) -> ConversationConflict:
     return ConversationConflict(session_id, expected=expected, found=found)
+
+
+class AssemblyError(KediError, ValueError):
+    """A request cannot be assembled as asked, so nothing was sent."""
+
+
+class UnknownInputError(AssemblyError, TypeError):
+    """The request compiler was given an input of a kind it does not know."""
+
+
+class BudgetExceeded(AssemblyError):
+    """A request does not fit the model after everything that may be reduced was, so nothing was sent.
+
+    All numbers are tokens: `limit` of the model, `reserved_output` of that for the answer, and `sizes` of what is
+    left in the request, by kind.
+    """
+
+    def __init__(self, limit: int, reserved_output: int, sizes: Mapping[str, int]) -> None:
+        self.limit = limit
+        self.reserved_output = reserved_output
+        self.sizes = dict(sizes)
+        total = sum(self.sizes.values())
+        room = limit - reserved_output
+        width = max(map(len, self.sizes), default=0)
+        table = "".join(f"\n  {name:<{width}}  {size:>10,}" for name, size in self.sizes.items() if size)
+        super().__init__(
+            f"The request takes {total:,} tokens, and {room:,} are there ({limit:,} less {reserved_output:,} for the "
+            f"answer), after all that may be reduced was; nothing was sent. Shorten the history or the inputs:{table}"
+        )
+
+    def __reduce__(self) -> tuple[type[BudgetExceeded], tuple[int, int, dict[str, int]]]:
+        return type(self), (self.limit, self.reserved_output, self.sizes)
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenInvariant:
+    """One invariant that an assembled request breaks.
+
+    `items` are the ids of the records to blame, and `hint` says what to do with them.
+    """
+
+    invariant: str
+    detail: str
+    hint: str
+    items: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.invariant}: {self.detail}; {self.hint}"
+
+
+class InvariantViolation(AssemblyError):
+    """An assembled request breaks at least one invariant, so nothing was sent.
+
+    `broken` lists every one, in the order they are checked; `invariant` is the first one's name.
+    """
+
+    def __init__(self, broken: Iterable[BrokenInvariant]) -> None:
+        self.broken = tuple(broken)
+        assert self.broken  # a request that breaks nothing is no error
+        count = len({one.invariant for one in self.broken})
+        head = f"The assembled request breaks {count} invariant{'s' if count != 1 else ''}; nothing was sent"
+        super().__init__("\n".join([head, *(f"  {one}" for one in self.broken)]))
+
+    @property
+    def invariant(self) -> str:
+        """The name of the first broken invariant."""
+        return self.broken[0].invariant
+
+    def __reduce__(self) -> tuple[type[InvariantViolation], tuple[tuple[BrokenInvariant, ...]]]:
+        return type(self), (self.broken,)
 
 
 class TurnCompileError(KediError, ValueError):

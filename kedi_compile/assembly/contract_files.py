@@ -1,0 +1,109 @@
+"""Contracts as markdown files with YAML front matter, one file a contract.
+
+    ---
+    id: verification
+    version: "2"
+    phases: [verify]          # optional; or explicit_only: true
+    ---
+    Run the checks before you say that something works.
+
+Source: Assembly specification, Contract selection policy.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from kedi_compile.assembly.contracts import Contract
+from kedi_compile.errors import AssemblyError
+
+_FRONT = re.compile(r"\A---[ \t]*\n(?P<front>.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_FIELDS: Final[dict[str, type | tuple[type, ...]]] = {
+    "id": str,
+    "version": (str, int),
+    "phases": list,
+    "explicit_only": bool,
+}
+"""Field -> what it must be."""
+
+
+def read_folder(folder: Path) -> Iterator[Contract]:
+    """Yield the contract of each `*.md` file of a folder, by name.
+
+    Raises:
+        AssemblyError: there is no such folder, it holds no such file, or one of them is no contract.
+    """
+    files = sorted(folder.glob("*.md")) if folder.is_dir() else []
+    if not files:
+        why = "holds no *.md file" if folder.is_dir() else "is no folder"
+        msg = f"{folder} {why}; contracts are markdown files with YAML front matter"
+        raise AssemblyError(msg)
+    for file in files:
+        yield read_contract(file)
+
+
+def read_contract(file: Path) -> Contract:
+    """Read one file.
+
+    Raises:
+        AssemblyError: it is no contract; the message names the file and what is wrong with it.
+    """
+    front, body = _split(file)
+    if missing := [name for name in ("id", "version") if name not in front]:
+        msg = f"{file}: the front matter lacks {' and '.join(missing)}"
+        raise AssemblyError(msg)
+    try:
+        return Contract(
+            front["id"],
+            str(front["version"]),
+            body,
+            frozenset(front.get("phases", ())),
+            explicit_only=front.get("explicit_only", False),
+        )
+    except (AssemblyError, TypeError) as error:
+        msg = f"{file}: {error}"
+        raise AssemblyError(msg) from error
+
+
+def _split(file: Path) -> tuple[Mapping[str, Any], str]:
+    text = _text(file)
+    match = _FRONT.match(text)
+    if match is None:
+        msg = f"{file}: it must begin with front matter between two lines of ---"
+        raise AssemblyError(msg)
+    try:
+        front = yaml.safe_load(match["front"])
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        msg = f"{file}: the front matter is no YAML: {' '.join(str(error).split())[:200]}"
+        raise AssemblyError(msg) from error
+    _check_fields(front, file)
+    return front, text[match.end() :]
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_bytes().decode().removeprefix("\ufeff").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        msg = f"{file}: it is no UTF-8 at byte {error.start}"
+        raise AssemblyError(msg) from error
+    except OSError as error:
+        msg = f"{file}: it cannot be read: {error.strerror}"
+        raise AssemblyError(msg) from error
+
+
+def _check_fields(front: object, file: Path) -> None:
+    if not isinstance(front, dict):
+        msg = f"{file}: the front matter is {type(front).__name__}, and must be a mapping with id and version"
+        raise AssemblyError(msg)
+    for name, value in front.items():
+        if name not in _FIELDS:
+            msg = f"{file}: the front matter has the unknown field {name!r}; known are {', '.join(_FIELDS)}"
+            raise AssemblyError(msg)
+        if not isinstance(value, _FIELDS[name]) or (name == "version" and isinstance(value, bool)):
+            msg = f"{file}: {name} is {value!r}; write version as text or a whole number, phases as a list"
+            raise AssemblyError(msg)

@@ -1,0 +1,61 @@
+"""Text on its way into a request: normalised, checked, fenced, and digested.
+
+Words that people and programs write for the model (contracts, objectives, frames) are normalised, so that the same
+words give the same bytes on every platform. Evidence is data: its bytes stay as they are, inside a fence that nothing
+in it can close. Source: Assembly specification, Context budget and rehydration ("actual normalized text sizes").
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+
+from kedi_compile.errors import AssemblyError
+
+_FENCES = re.compile(r"`{3,}")
+
+
+def normalised(text: str) -> str:
+    """Return the text with `\\n` line ends, composed characters (NFC), and nothing blank at its ends or line ends."""
+    plain = text if text.isascii() else unicodedata.normalize("NFC", text)
+    lines = plain.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return "\n".join(line.rstrip() for line in lines).strip("\n")
+
+
+def digest_of(text: str) -> str:
+    """Return the sha256 of the text's UTF-8 bytes, in hexadecimal."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def fenced(body: str) -> str:
+    """Return the body, byte for byte, between two fences longer than any in it."""
+    longest = max(map(len, _FENCES.findall(body)), default=2) if "```" in body else 2
+    fence = "`" * (longest + 1)
+    return f"{fence}\n{body}{'' if body.endswith(chr(10)) or not body else chr(10)}{fence}"
+
+
+def check_text(value: object, what: str, *, may_be_blank: bool = False) -> None:
+    """Refuse what is no text, blank text, or text that cannot be sent.
+
+    Raises:
+        AssemblyError: the message names `what`, and for text that is no UTF-8 the place, 0-based in characters.
+    """
+    if not isinstance(value, str):
+        kind = type(value).__name__
+        hint = "; decode it first, for example with errors='replace'" if isinstance(value, (bytes, bytearray)) else ""
+        msg = f"{what} is {kind}, and must be str{hint}"
+        raise AssemblyError(msg)
+    if not may_be_blank and not value.strip():
+        msg = f"{what} is blank; give it words, or leave the record out"
+        raise AssemblyError(msg)
+    if value.isascii():
+        return
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        msg = (
+            f"{what} cannot be written as UTF-8 at character {error.start}; the bytes it came from are no UTF-8: "
+            "decode them with errors='replace', and say so in the record's version or coverage"
+        )
+        raise AssemblyError(msg) from None
