@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import yaml
 
-from kedi_compile.assembly.contracts import Contract
+from kedi_compile.assembly.contract import Contract
 from kedi_compile.errors import AssemblyError
 
 _FRONT = re.compile(r"\A---[ \t]*\n(?P<front>.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)

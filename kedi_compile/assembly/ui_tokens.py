@@ -14,7 +14,7 @@ A path or word that only looks like one is left alone. Source: Assembly specific
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -46,7 +46,7 @@ class UiTokens:
 
     def __post_init__(self) -> None:
         names = "|".join(sorted(map(re.escape, self.tokens), key=len, reverse=True)) or r"(?!)"
-        pattern = re.compile(rf"(?<![^\s(\[\"'“‘*_])(?:{names})(?![\w/.-]*\w|/)", re.IGNORECASE)
+        pattern = re.compile(rf"(?<![^\s(\[\"'\u201c\u2018*_])(?:{names})(?![\w/.-]*\w|/)", re.IGNORECASE)
         object.__setattr__(self, "_pattern", pattern)
 
     def find(self, text: str) -> list[str]:
@@ -81,7 +81,7 @@ class UiTokens:
         while (found := self._at_start(words)) or (found := self._at_end(words)):
             stripped.append(found)
             cut = len(found)
-            words = (words[cut:] if self._at_start(words) else words[: -cut]).strip()
+            words = (words[cut:] if self._at_start(words) else words[:-cut]).strip()
             if not words:
                 return ""
         return text if words == text.strip() else words
@@ -114,8 +114,3 @@ def _pieces(text: str) -> Iterator[tuple[str, bool]]:
         yield match[0], True
         end = match.end()
     yield text[end:], False
-
-
-def ui_tokens(tokens: Iterable[str] | UiTokens) -> UiTokens:
-    """Return the tokens as one value."""
-    return tokens if isinstance(tokens, UiTokens) else UiTokens(tuple(tokens))

@@ -17,7 +17,7 @@ _FENCES = re.compile(r"`{3,}")
 
 
 def normalised(text: str) -> str:
-    """Return the text with `\\n` line ends, composed characters (NFC), and nothing blank at its ends or line ends."""
+    """Return the text with line feeds, composed characters (NFC), and nothing blank at its ends or line ends."""
     plain = text if text.isascii() else unicodedata.normalize("NFC", text)
     lines = plain.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return "\n".join(line.rstrip() for line in lines).strip("\n")
@@ -26,6 +26,11 @@ def normalised(text: str) -> str:
 def digest_of(text: str) -> str:
     """Return the sha256 of the text's UTF-8 bytes, in hexadecimal."""
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def utf8_size(text: str) -> int:
+    """Return how many bytes the text has as UTF-8."""
+    return len(text) if text.isascii() else len(text.encode())
 
 
 def fenced(body: str) -> str:

@@ -1,0 +1,97 @@
+"""What a compiled request says about its items, for the dump: what became of each, and why.
+
+Nothing in here enters a request. Source: Assembly specification, Operational observability.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from kedi_compile.assembly.contracts import SelectedContract
+from kedi_compile.assembly.frame import Frame, SteeringSlot, Verification
+from kedi_compile.assembly.items import Item
+from kedi_compile.assembly.live_frame import ACKNOWLEDGED, SUPERSEDED
+from kedi_compile.assembly.sources import Source, Visibility
+from kedi_compile.assembly.wording import utf8_size
+from kedi_compile.dump.schema import ContractDump, ItemDump, ProofDump, SourceDump, SteeringDump
+
+
+def contracts_of(contracts: Iterable[SelectedContract], sent: str) -> tuple[ContractDump, ...]:
+    """Say which contracts were selected and why; one is in force only if its whole body stands in the `sent` text."""
+    return tuple(
+        ContractDump(
+            id=one.contract.id,
+            version=one.contract.version,
+            hash=one.contract.hash,
+            reason=one.reason,
+            in_force=one.contract.body in sent,
+        )
+        for one in contracts
+    )
+
+
+def sources_of(items: Iterable[Item]) -> tuple[SourceDump, ...]:
+    """Say of each source whether the model sees it, in which form, and how its text can be had again."""
+    return tuple(_source(item, item.record) for item in items if isinstance(item.record, Source))
+
+
+def _source(item: Item, source: Source) -> SourceDump:
+    return SourceDump(
+        handle=source.handle,
+        identity=source.path,
+        version=source.version,
+        coverage="unknown" if source.coverage is None else str(source.coverage),
+        visibility=(item.form.visibility or Visibility.NOT_VISIBLE).value,
+        fidelity=source.fidelity.value,
+        decision=item.form.decision,
+        reason=item.form.reason,
+        tokens=item.tokens,
+        bytes=0 if source.body is None else utf8_size(source.body),
+        recovery=source.recovery_path,
+    )
+
+
+def items_of(items: Iterable[Item]) -> tuple[ItemDump, ...]:
+    """Say of each item that is no source what became of it."""
+    return tuple(
+        ItemDump(
+            place=item.place,
+            kind=item.kind,
+            id=item.id,
+            decision=item.form.decision,
+            reason=item.form.reason,
+            tokens=item.tokens,
+        )
+        for item in items
+        if not isinstance(item.record, Source)
+    )
+
+
+def proofs_of(items: Iterable[Item]) -> tuple[ProofDump, ...]:
+    """Say what each claim was checked with, and what that says now."""
+    checks = (item.record for item in items if isinstance(item.record, Verification))
+    return tuple(
+        ProofDump(
+            claim=check.claim,
+            state=check.state.value,
+            reason=f"stale by mutation {check.stale_by}" if check.stale_by else check.detail,
+        )
+        for check in checks
+    )
+
+
+def steering_of(frame: Frame) -> tuple[SteeringDump, ...]:
+    """Return the life of the task's steering: the slots of the past, and the active one last."""
+    active = () if frame.steering is None else (_steering(frame.steering, "active", None),)
+    return (*_past(frame), *active)
+
+
+def _past(frame: Frame) -> Iterator[SteeringDump]:
+    for slot, reason in frame.past_steering:
+        is_acknowledged = reason.startswith(ACKNOWLEDGED)
+        by = reason.removeprefix(ACKNOWLEDGED).removeprefix(SUPERSEDED)
+        yield _steering(slot, "acknowledged" if is_acknowledged else "superseded", by)
+
+
+def _steering(slot: SteeringSlot, state: str, by: str | None) -> SteeringDump:
+    return SteeringDump.model_validate({"id": slot.id, "text": slot.text, "state": state, "by": by})

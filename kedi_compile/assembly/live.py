@@ -1,0 +1,33 @@
+"""What an adapter observed about a request that is about to be made; values, for the callback that gives the inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from kedi_compile.assembly.inputs import RequestInputs, ToolSchema
+
+
+@dataclass(frozen=True, slots=True)
+class LiveRequest:
+    """A request as its adapter sees it, behind the history edit.
+
+    - `request_index`: 1-based within the run.
+    - `calls`: names of the tools called since the user's current message, in order; `earlier_calls` those before it.
+    - `tools`: the tools the model is offered.
+    - `history_tokens`: estimated tokens of the history.
+    - `user_text`: the text of the user's current message; empty where it has none.
+    """
+
+    request_index: int
+    model_id: str
+    calls: tuple[str, ...] = ()
+    earlier_calls: tuple[str, ...] = ()
+    tools: tuple[ToolSchema, ...] = ()
+    history_tokens: int = 0
+    user_text: str = ""
+    run_id: str | None = None
+
+
+InputsCallback = Callable[[LiveRequest], "RequestInputs | Awaitable[RequestInputs]"]
+"""What gives a live request its inputs: observed request -> inputs, sync or async."""

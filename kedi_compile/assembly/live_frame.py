@@ -1,0 +1,145 @@
+"""`LiveFrame`: the one current record of each concept while a task goes on.
+
+It belongs to the caller and lives as long as the task; a request sees a snapshot of it. A newer record replaces an
+older one of its key, steering stays until it is acknowledged by name, and a mutation makes the checks that depend on it
+stale. Source: Assembly specification, Dynamic frame requirements.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from typing import Final, TypeVar
+
+from kedi_compile.assembly.frame import (
+    Acknowledgement,
+    Frame,
+    FrameRecord,
+    Mutation,
+    Recovery,
+    Requirement,
+    SteeringSlot,
+    TaskEpoch,
+    Verification,
+    WorkItem,
+    newest_touching,
+)
+from kedi_compile.assembly.records import Records
+from kedi_compile.assembly.typed import typed
+from kedi_compile.errors import AssemblyError
+
+ACKNOWLEDGED: Final = "acknowledged by "
+SUPERSEDED: Final = "superseded by steering "
+
+Key = tuple[type, str]
+RecordT = TypeVar("RecordT")
+
+
+class LiveFrame:
+    """The frame of one task; safe for threads.
+
+    Raises:
+        UnknownInputError: `epoch` is no TaskEpoch.
+    """
+
+    def __init__(self, epoch: TaskEpoch) -> None:
+        self._lock = threading.Lock()
+        self._records: Records[Key, FrameRecord] = Records()
+        self.begin(epoch)
+
+    def begin(self, epoch: TaskEpoch) -> None:
+        """Make a task epoch the current one; active steering and open records stay."""
+        self._put(TaskEpoch, "", epoch, "superseded by a newer task epoch")
+
+    def steer(self, slot: SteeringSlot) -> None:
+        """Make a steering slot the active one; one that was not acknowledged is superseded."""
+        self._put(SteeringSlot, "", slot, f"{SUPERSEDED}{getattr(slot, 'id', '')}")
+
+    def acknowledge(self, acknowledgement: Acknowledgement) -> None:
+        """End the active steering.
+
+        Raises:
+            UnknownInputError: it is no Acknowledgement: words that sound like one end nothing.
+            AssemblyError: it does not name the active steering.
+        """
+        typed(acknowledgement, Acknowledgement, "The live frame")
+        with self._lock:
+            active = self._records.get((SteeringSlot, ""))
+            if not isinstance(active, SteeringSlot) or active.id != acknowledgement.steering_id:
+                there = f"{active.id!r} is active" if isinstance(active, SteeringSlot) else "none is active"
+                msg = f"The acknowledgement names steering {acknowledgement.steering_id!r}, and {there}"
+                raise AssemblyError(msg)
+            self._records.drop((SteeringSlot, ""), f"{ACKNOWLEDGED}{acknowledgement.by}")
+
+    def recover(self, recovery: Recovery) -> None:
+        """Make a recovery summary the current one."""
+        self._put(Recovery, "", recovery, "superseded by a newer recovery summary")
+
+    def recovered(self, reason: str) -> None:
+        """Retire the recovery summary, if there is one."""
+        self._drop(Recovery, "", reason)
+
+    def mutate(self, mutation: Mutation) -> None:
+        """Note a change, and make each check that passed and depends on it stale."""
+        typed(mutation, Mutation, "The live frame")
+        with self._lock:
+            self._records.put((Mutation, mutation.id), mutation, "superseded by a newer record of the mutation")
+            for record in self._of(Verification):
+                if record.passed and record.depends_on(mutation):
+                    self._records.amend((Verification, record.claim), replace(record, stale_by=mutation.id))
+
+    def verify(self, verification: Verification) -> None:
+        """Make a check the current one of its claim; it is stale at once if a mutation came behind what it saw."""
+        typed(verification, Verification, "The live frame")
+        with self._lock:
+            mutations = self._of(Mutation)
+            if verification.after is None and mutations:
+                verification = replace(verification, after=mutations[-1].id)
+            later = newest_touching(verification, mutations) if verification.passed else None
+            checked = replace(verification, stale_by=later.id if later else verification.stale_by)
+            key = (Verification, verification.claim)
+            self._records.put(key, checked, "superseded by a newer check of the claim")
+
+    def require(self, requirement: Requirement) -> None:
+        """Note a requirement that is not met."""
+        self._put(Requirement, requirement.id, requirement, "superseded by a newer record of the requirement")
+
+    def resolve(self, requirement_id: str, reason: str) -> None:
+        """Retire a requirement that is met or given up.
+
+        Raises:
+            AssemblyError: there is no such requirement.
+        """
+        if self._drop(Requirement, requirement_id, reason) is None:
+            msg = f"There is no unresolved requirement {requirement_id!r}"
+            raise AssemblyError(msg)
+
+    def work(self, item: WorkItem) -> None:
+        """Make a work item's card the current one."""
+        self._put(WorkItem, item.id, item, "superseded by a newer card of the work item")
+
+    def snapshot(self) -> Frame:
+        """Return what the frame holds now."""
+        with self._lock:
+            return Frame(
+                epoch=self._of(TaskEpoch)[0],
+                steering=next(iter(self._of(SteeringSlot)), None),
+                recovery=next(iter(self._of(Recovery)), None),
+                mutations=tuple(self._of(Mutation)),
+                verifications=tuple(self._of(Verification)),
+                requirements=tuple(self._of(Requirement)),
+                work=tuple(self._of(WorkItem)),
+                retired=self._records.retired,
+            )
+
+    def _of(self, kind: type[RecordT]) -> list[RecordT]:
+        return [record for record in self._records.current if isinstance(record, kind)]
+
+    def _put(self, kind: type[FrameRecord], key: str, record: FrameRecord, reason: str) -> None:
+        typed(record, kind, "The live frame")
+        with self._lock:
+            self._records.put((kind, key), record, reason)
+
+    def _drop(self, kind: type[FrameRecord], key: str, reason: str) -> FrameRecord | None:
+        with self._lock:
+            return self._records.drop((kind, key), reason)

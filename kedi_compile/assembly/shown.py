@@ -1,0 +1,92 @@
+"""How a source is shown: its exact body, an extraction from it, or its identity alone.
+
+Every form names the source, its version, coverage, fidelity, and whether its body is there; and where it is not, how
+the exact text can be had again. A model is never told that it has what the request lacks. Source: Assembly
+specification, Context budget and rehydration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kedi_compile.assembly.evidence import Evidence
+from kedi_compile.assembly.inputs import ContextBudget
+from kedi_compile.assembly.items import Candidate, Form, Trust, one_line, quoted
+from kedi_compile.assembly.places import Place
+from kedi_compile.assembly.sources import Extraction, Fidelity, Source, Visibility
+
+
+def source_candidate(source: Source, evidence: Evidence, budget: ContextBudget, *, is_overwhelming: bool) -> Candidate:
+    """Return a source with the forms it may take in this request."""
+    forms = tuple(_forms(source, evidence, budget, is_overwhelming=is_overwhelming))
+    return Candidate(Place.EVIDENCE, "source", source.handle, Trust.TOOL, source, forms)
+
+
+def _forms(source: Source, evidence: Evidence, budget: ContextBudget, *, is_overwhelming: bool) -> Iterator[Form]:
+    extraction = evidence.extractions.get(source.handle)
+    is_rehydrated = source.handle in evidence.rehydrated
+    if source.digest is not None and budget.sent.get(source.handle) == source.digest:
+        yield _earlier(source)
+        return
+    is_taken_apart = extraction is not None and not is_rehydrated and (source.extract or is_overwhelming)
+    if _may_show(source, is_rehydrated=is_rehydrated) and not is_taken_apart:
+        yield _full(source, is_rehydrated=is_rehydrated)
+    if extraction is not None and not is_rehydrated:
+        why = "an extraction was asked for" if source.extract else "an extraction is there"
+        yield _extracted(source, extraction, why)
+    yield _identity(source, _absence(source, is_rehydrated=is_rehydrated))
+
+
+def _may_show(source: Source, *, is_rehydrated: bool) -> bool:
+    return source.body is not None and (is_rehydrated or source.visibility is not Visibility.NOT_VISIBLE)
+
+
+def _absence(source: Source, *, is_rehydrated: bool) -> str:
+    if source.body is None:
+        return "its text is not at hand"
+    if source.visibility is Visibility.NOT_VISIBLE and not is_rehydrated:
+        return "its record keeps it out"
+    return "there is no room"
+
+
+def _full(source: Source, *, is_rehydrated: bool) -> Form:
+    decision, reason = ("rehydrated", "asked for by its handle") if is_rehydrated else ("included", _why(source))
+    head = _head(source, source.fidelity, "the body is below")
+    return Form(head, source.body, decision, reason, visibility=Visibility.VISIBLE)  # type: ignore[arg-type]  # a literal
+
+
+def _why(source: Source) -> str:
+    return "a full read that was asked for" if source.requested else "current evidence"
+
+
+def _earlier(source: Source) -> Form:
+    head = _head(source, source.fidelity, "the body is in an earlier frame of this run, above")
+    return Form(head, reason="an earlier tail of this run shows it", visibility=Visibility.VISIBLE_EARLIER)
+
+
+def _extracted(source: Source, extraction: Extraction, reason: str) -> Form:
+    state = "the body is not in this request; what was taken from it is below"
+    lines = [_head(source, extraction.fidelity, state), "", *_recovery(source, extraction)]
+    lines += [f"- satisfied: {one_line(text)}" for text in extraction.satisfied]
+    lines += [f"- unresolved: {one_line(text)}" for text in extraction.unresolved]
+    quotes = [f"{one_line(anchor.where)}:\n{anchor.text}" for anchor in extraction.anchors]
+    body = "\n\n".join([*quotes, *([extraction.summary] if extraction.summary.strip() else [])])
+    return Form("\n".join(lines), body or None, "compacted", reason, visibility=Visibility.NOT_VISIBLE)
+
+
+def _identity(source: Source, reason: str) -> Form:
+    head = _head(source, source.fidelity, "the body is not in this request")
+    return Form("\n".join([head, "", *_recovery(source)]), None, "omitted", reason, visibility=Visibility.NOT_VISIBLE)
+
+
+def _head(source: Source, fidelity: Fidelity, state: str) -> str:
+    coverage = "unknown" if source.coverage is None else str(source.coverage)
+    return (
+        f"## {quoted(source.path)}\n\nversion {quoted(source.version)}; coverage {coverage}; fidelity {fidelity}; "
+        f"{state}; from {quoted(str(source.provenance))}; handle {quoted(source.handle)}"
+    )
+
+
+def _recovery(source: Source, extraction: Extraction | None = None) -> list[str]:
+    found = (extraction.recovery if extraction else None) or source.recovery_path
+    return [f"- for the exact text: {one_line(found)}"]
