@@ -1,9 +1,10 @@
 """Making a request fit its model: what is given up first, and what is kept to the end.
 
 The rule: while it does not fit, narration that is told elsewhere goes first, then stale controller frames, then
-evidence (the oldest first; a full read that was asked for, or rehydrated, last), then the rest of the narration. A
-body goes as a whole: to its extraction where there is one, and to its identity with the way to the exact text. Sizes
-are real: the counter's, of the text as it is sent. Source: Assembly specification, Context budget and rehydration.
+evidence (the oldest first; a full read that was asked for, or rehydrated, last), then the rest of the narration. What
+went and fits after all comes back. A body goes as a whole: to its extraction where there is one, and to its identity
+with the way to the exact text. Sizes are real: the counter's, of the text as it is sent. Source: Assembly
+specification, Context budget and rehydration.
 """
 
 from __future__ import annotations
@@ -41,8 +42,24 @@ class Fitting:
 
     def lower(self, index: int, why: str) -> None:
         """Move a candidate to its next form."""
-        self._levels[index] += 1
-        self._why[index] = why
+        self._why.pop(index, None)
+        self._why[index] = why  # the last one lowered stands last
+        self._move(index, self._levels[index] + 1)
+
+    def restore(self, room: int) -> None:
+        """Move candidates back to the fullest forms there is room for, the last one lowered first."""
+        for index in reversed(list(self._why)):
+            lowest = self._levels[index]
+            for level in range(lowest):
+                self._move(index, level)
+                if self.total <= room:
+                    break
+                self._move(index, lowest)
+            if self._levels[index] == 0:
+                del self._why[index]
+
+    def _move(self, index: int, level: int) -> None:
+        self._levels[index] = level
         size = self._size(self.form(index))
         self.total += size - self._tokens[index]
         self._tokens[index] = size
@@ -54,7 +71,7 @@ class Fitting:
     def _item(self, index: int, one: Candidate) -> Item:
         form = self.form(index)
         if (why := self._why.get(index)) is not None:
-            form = replace(form, reason=f"{form.reason}: {why}")
+            form = replace(form, reason=f"{form.reason}: {why}" if form.reason else why)
         return Item(one.place, one.kind, one.id, one.trust, one.record, form, self._tokens[index])
 
     def _size(self, form: Form) -> int:
@@ -70,12 +87,17 @@ _FENCES: Final = 4
 def fit(candidates: Sequence[Candidate], count: Count, room: int | None) -> tuple[Item, ...]:
     """Return the items, reduced as far as needed to take at most `room` tokens, or as far as they can be."""
     fitting = Fitting(candidates, count)
-    for step in _STEPS if room is not None and fitting.total > room else ():
-        for index in step.candidates(fitting):
-            if room is None or fitting.total <= room:
+    if room is not None and fitting.total > room:
+        for index, why in _order(fitting):
+            fitting.lower(index, why)
+            if fitting.total <= room:
                 break
-            fitting.lower(index, step.why)
+        fitting.restore(room)  # something big may have gone after something small
     return fitting.items()
+
+
+def _order(fitting: Fitting) -> Iterator[tuple[int, str]]:
+    return ((index, step.why) for step in _STEPS for index in step.candidates(fitting))
 
 
 @dataclass(frozen=True, slots=True)

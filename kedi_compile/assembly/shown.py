@@ -46,7 +46,7 @@ def _absence(source: Source, *, is_rehydrated: bool) -> str:
         return "its text is not at hand"
     if source.visibility is Visibility.NOT_VISIBLE and not is_rehydrated:
         return "its record keeps it out"
-    return "there is no room"
+    return ""
 
 
 def _full(source: Source, *, is_rehydrated: bool) -> Form:
