@@ -10,6 +10,7 @@
     │   ├── UnknownInputError (also TypeError)        an input of a kind the request compiler does not know
     │   ├── BudgetExceeded                            it does not fit the model, with the table of sizes
     │   └── InvariantViolation                        the assembled request breaks an invariant
+    ├── DumpError                                     a request's dump cannot be written or read
     ├── TurnCompileError (also ValueError)            records and request make no turn; nothing was compiled
     │   └── UnknownRecordError (also TypeError)       a record of a kind the compiler does not know
     └── TurnStreamError (also RuntimeError)           a provider ended a turn's stream with an error
@@ -127,6 +128,21 @@ class ConversationConflict(ConversationError):
 
 def _conflict(session_id: str, expected: int, found: int | None) -> ConversationConflict:
     return ConversationConflict(session_id, expected=expected, found=found)
+
+
+class DumpError(KediError):
+    """A request's dump could not be written, or a file of dumps holds a line that is none.
+
+    `path` names the file and `line` the 1-based line in it, where one is to blame.
+    """
+
+    def __init__(self, message: str, *, path: str | None = None, line: int | None = None) -> None:
+        super().__init__(message)
+        self.path = path
+        self.line = line
+
+    def __reduce__(self) -> tuple[type[DumpError], tuple[str], dict[str, object]]:
+        return type(self), (str(self),), self.__dict__
 
 
 class AssemblyError(KediError, ValueError):

@@ -18,6 +18,7 @@ from kedi_compile import (
     UnknownRecordError,
     Violation,
 )
+from kedi_compile.errors import DumpError
 
 SPLIT = Violation("split_group", "Group 1 (entries 2:4) came back without entry 3", (1,), (3,))
 ORPHAN = Violation("orphan_tool_result", "Entry 3 answers tool call 'c1'", (1,), (3,), "c1")
@@ -29,6 +30,7 @@ ORPHAN = Violation("orphan_tool_result", "Entry 3 answers tool call 'c1'", (1,),
         (HistoryConfigurationError, (KediError, ValueError)),
         (HistoryProcessingError, (KediError,)),
         (HistoryProcessingValidationError, (HistoryProcessingError, KediError)),
+        (DumpError, (KediError,)),
         (TurnCompileError, (KediError, ValueError)),
         (TurnStreamError, (KediError, RuntimeError)),
         (UnknownRecordError, (TurnCompileError, KediError, ValueError, TypeError)),
@@ -145,3 +147,21 @@ def test_a_stream_error_survives_pickling() -> None:
     assert type(arrived) is TurnStreamError
     assert str(arrived) == "The provider ended the stream with an error: overloaded"
     assert arrived.detail == "overloaded"
+
+
+def test_a_dump_error_survives_pickling() -> None:
+    """An error that crosses a process keeps its message, and the file and line to blame."""
+    error = DumpError("Line 3 is no dump", path="dump.jsonl", line=3)
+
+    arrived = pickle.loads(pickle.dumps(error))  # noqa: S301  # made on the line itself
+
+    assert type(arrived) is DumpError
+    assert str(arrived) == "Line 3 is no dump"
+    assert (arrived.path, arrived.line) == ("dump.jsonl", 3)
+
+
+def test_a_dump_error_blames_no_line_by_default() -> None:
+    """A dump that could not be written has no line."""
+    error = DumpError("The disk is full")
+
+    assert (error.path, error.line) == (None, None)
