@@ -181,6 +181,8 @@ class HistoryDump(_Value):
     violations: tuple[str, ...] = ()
     retentions: tuple[str, ...] = ()
     """What `keep_recent_groups` found, a sentence a call."""
+    notes: tuple[str, ...] = ()
+    """Whatever else there is to say of it, a sentence each."""
 
 
 class UsageDump(_Value):

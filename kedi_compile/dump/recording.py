@@ -1,0 +1,88 @@
+"""One request on its way to the dump: begun when it is made, written once its outcome is known.
+
+A request that is refused, fails or is cancelled is written too. The clock and the ids are the adapters'. Where dumps go
+is in `sink.py`. Source: Assembly specification, Operational observability.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kedi_compile.errors import KediError
+
+from .schema import AssemblyDump, Outcome, RequestDump, UsageDump
+from .sink import Sink
+
+
+@dataclass(frozen=True, slots=True)
+class Recorder:
+    """What an adapter makes the records of its requests with; `now` gives seconds since 1970."""
+
+    sink: Sink
+    adapter: str
+    new_id: Callable[[], str]
+    now: Callable[[], float]
+
+    def begin(
+        self,
+        *,
+        model_id: str,
+        request_index: int,
+        run_id: str | None = None,
+        conversation_id: str | None = None,
+        lane: str | None = None,
+    ) -> RequestRecord:
+        """Return the record of a request that begins now."""
+        dump = RequestDump(
+            request_id=self.new_id(),
+            at=self.now(),
+            run_id=run_id,
+            conversation_id=conversation_id,
+            lane=lane,
+            request_index=request_index,
+            adapter=self.adapter,
+            model_id=model_id,
+            outcome="answered",
+        )
+        return RequestRecord(self, dump)
+
+
+class RequestRecord:
+    """The record of one request; `history` and `assembly` are filled in as they become known."""
+
+    def __init__(self, recorder: Recorder, dump: RequestDump) -> None:
+        self._recorder = recorder
+        self._dump = dump
+        self._is_written = False
+        self.history = dump.history
+        self.assembly: AssemblyDump | None = None
+
+    def answered(self, usage: UsageDump) -> None:
+        """Write that an answer came."""
+        self._write("answered", None, usage)
+
+    def failed(self, error: BaseException) -> None:
+        """Write why none came."""
+        self._write(_outcome(error), f"{type(error).__name__}: {error}", UsageDump())
+
+    def _write(self, outcome: Outcome, error: str | None, usage: UsageDump) -> None:
+        if self._is_written:
+            return
+        self._is_written = True
+        known = {
+            "duration": max(0.0, self._recorder.now() - self._dump.at),
+            "outcome": outcome,
+            "error": error,
+            "history": self.history,
+            "assembly": self.assembly,
+            "usage": usage,
+        }
+        self._recorder.sink.put(self._dump.model_copy(update=known))
+
+
+def _outcome(error: BaseException) -> Outcome:
+    if not isinstance(error, Exception):
+        return "cancelled"
+    return "refused" if isinstance(error, KediError) else "failed"
+
