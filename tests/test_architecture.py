@@ -36,6 +36,7 @@ ROOMS: dict[str, set[str]] = {
     "session": {"errors", "structure", "canonical", "dialect", "history", "assembly", "dump"},
     "__init__": {"errors", "message", "dialect", "turn", "history", "conversation"},
     "demo": {"__init__", "errors", "history", "kedi_pydantic_ai"},
+    "explain": {"__init__", "errors", "dialect", "history", "session", "kedi_langchain", "kedi_pydantic_ai"},
     "cli": {"__init__", "demo"},
     "kedi_langchain": {
         *("__init__", "structure", "canonical", "dialect", "tokens", "turn", "history", "assembly", "dump"),
@@ -58,6 +59,7 @@ LIBRARIES: dict[str, set[str]] = {
     "conversation": {"anyio", "pydantic"},
     "dump": {"pydantic", "orjson"},
     "demo": {"pydantic_ai", "anthropic", "httpx2", "rich"},
+    "explain": {"langchain_core", "pydantic", "pydantic_ai", "rich"},
     "cli": {"typer", "rich"},
     "kedi_langchain": {"langchain", "langchain_core", "langgraph", "orjson"},
     "kedi_lionagi": {"lionagi", "anyio"},
