@@ -17,6 +17,8 @@ if TYPE_CHECKING:  # both are optional packages
     from rich.console import Console
     from typer import Typer
 
+    from kedi_compile.explain.explanation import Question
+
 _WIDEST: Final = 100
 """Columns; longer lines are hard to read."""
 
@@ -43,6 +45,27 @@ def _app() -> "Typer":
         """Let a real agent edit its history, offline, and prove what was sent."""
         raise typer.Exit(_demo())
 
+    @app.command()
+    def explain(
+        history: Annotated[str, typer.Argument(help="A saved history, or - for standard input.", metavar="HISTORY")],
+        *,
+        keep: Annotated[int, typer.Option(help="How many eligible groups keep_recent_groups keeps.")] = 10,
+        over: Annotated[int | None, typer.Option(help="Above how many eligible groups it drops any.")] = None,
+        model: Annotated[str | None, typer.Option(help="The request's model, as provider:name.")] = None,
+        protection: Annotated[
+            str, typer.Option("--reasoning-protection", help="always, or open_cycle.", metavar="WHEN")
+        ] = "always",
+        prompt: Annotated[str | None, typer.Option(help="The next user message.")] = None,
+        entries: Annotated[bool, typer.Option("--entries", help="Show each entry too.")] = False,
+        as_json: Annotated[bool, typer.Option("--json", help="Write one JSON object.")] = False,
+        stack: Annotated[str | None, typer.Option(help="pydantic-ai, or langchain; found out without it.")] = None,
+    ) -> None:
+        """Say what history processing sees in a saved history, without running anything."""
+        from kedi_compile.explain.explanation import Question
+
+        question = Question(keep, over, model, protection, prompt)
+        raise typer.Exit(_explain(history, stack, question, entries=entries, as_json=as_json))
+
     return app
 
 
@@ -61,6 +84,23 @@ def _demo() -> int:
     from kedi_compile.demo.show import run
 
     return run(_console(), _console(stderr=True))
+
+
+def _explain(history: str, stack: str | None, question: "Question", *, entries: bool, as_json: bool) -> int:
+    from kedi_compile import KediError
+    from kedi_compile.explain.command import complain, run
+    from kedi_compile.explain.reading import UnreadableHistory, read
+    from kedi_compile.explain.stacks import NEEDS
+
+    try:
+        question.check()
+        saved = read(history, stack)
+        _require("kedi-compile explain", *NEEDS[saved.stack])
+        run(_console(), saved, question, entries=entries, as_json=as_json)
+    except (KediError, UnreadableHistory) as error:
+        complain(_console(stderr=True), error)
+        return 2
+    return 0
 
 
 def _console(*, stderr: bool = False) -> "Console":

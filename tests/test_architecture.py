@@ -37,7 +37,7 @@ ROOMS: dict[str, set[str]] = {
     "__init__": {"errors", "message", "dialect", "turn", "history", "conversation"},
     "demo": {"__init__", "errors", "history", "kedi_pydantic_ai"},
     "explain": {"__init__", "errors", "dialect", "history", "session", "kedi_langchain", "kedi_pydantic_ai"},
-    "cli": {"__init__", "demo"},
+    "cli": {"__init__", "demo", "explain"},
     "kedi_langchain": {
         *("__init__", "structure", "canonical", "dialect", "tokens", "turn", "history", "assembly", "dump"),
         *("conversation", "session"),
