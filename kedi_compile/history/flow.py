@@ -10,7 +10,7 @@ History specification, Conditional Processing, Callback Contract, Atomic Groups.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar, assert_never
 
 from kedi_compile.errors import HistoryProcessingError, HistoryProcessingValidationError
@@ -59,6 +59,8 @@ class Staged(Generic[MessageT]):
     """Ids of tool calls that had no result before the edit either."""
     rewrites: int = 1
     """How many generations it is: an archive and an edit in one request are two."""
+    retentions: tuple[Retention, ...] = ()
+    """What `keep_recent_groups` found, a call each."""
 
 
 Outcome = Skipped | Unchanged | Staged[MessageT]
@@ -155,7 +157,7 @@ def _edit(
     proposal = read_proposal(returned, context.messages, revision)  # type: ignore[arg-type]  # made two lines above
     if proposal.is_noop:
         return Unchanged(tuple(retentions))
-    return _prove(proposal, policy, info)
+    return replace(_prove(proposal, policy, info), retentions=tuple(retentions))
 
 
 def _prove(proposal: Proposal[MessageT], policy: HistoryPolicy[MessageT], info: RequestInfo) -> Staged[MessageT]:
@@ -176,8 +178,10 @@ def _staged(proposal: Proposal[MessageT], binding: Binding[MessageT]) -> Staged[
 
 def edited_again(first: Staged[MessageT], second: Outcome[MessageT]) -> Staged[MessageT]:
     """Return two rewrites as one edit of the history before both; `second` is of the messages `first` left."""
-    if not isinstance(second, Staged):
+    if isinstance(second, Skipped):
         return first
+    if isinstance(second, Unchanged):
+        return replace(first, retentions=second.retentions)
     entries = tuple(None if place is None else first.entries[place] for place in second.entries)
     stripped = {*first.stripped, *_before(first, second.stripped)}
     bound = ({*first.bound, *_before(first, second.bound)} - stripped).intersection(entries)
@@ -189,6 +193,7 @@ def edited_again(first: Staged[MessageT], second: Outcome[MessageT]) -> Staged[M
         tuple(sorted(bound)),
         first.open_calls,
         first.rewrites + second.rewrites,
+        second.retentions,
     )
 
 

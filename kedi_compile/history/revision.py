@@ -114,6 +114,16 @@ class Revision(Generic[MessageT]):
         """The sum over all messages."""
         return sum(self.tokens)
 
+    @property
+    def known_tokens(self) -> int | None:
+        """The sum over all messages if anyone has asked for their tokens already; nothing is counted for it."""
+        return self.estimated_tokens if "tokens" in vars(self) else None
+
+    @property
+    def known_spans(self) -> list[Span]:
+        """The groups' bounds if anyone has asked for them already; none otherwise."""
+        return self.spans if "spans" in vars(self) else []
+
     @cached_property
     def digests(self) -> list[bytes]:
         """The 32-byte digest of each message, in order."""

@@ -9,7 +9,7 @@ import pytest
 from kedi_compile import HistoryProcessingError, HistoryProcessingValidationError, HistoryProcessorState
 from kedi_compile.history.flow import Outcome, Skipped, Staged, Unchanged
 from kedi_compile.history.lifecycle import RequestState
-from toy import INFO, NOW, Context, Message, Result, calls, loop, run_edit, says, session, talk, user
+from toy import INFO, NOW, Context, Message, Result, calls, loop, run_edit, says, session, talk, two_talks, user
 
 
 def history() -> list[Message]:
@@ -271,3 +271,11 @@ def test_an_edit_remembers_the_calls_that_were_open_before() -> None:
     messages = [*history()[:-1], user("q"), calls("c8", "c9"), user(NOW)]
 
     assert staged(run_edit(messages, drop_first)).open_calls == {"c8", "c9"}
+
+
+def test_an_edit_says_what_keep_recent_groups_found() -> None:
+    """As an outcome without an edit does."""
+    outcome = run_edit(two_talks(), lambda ctx: ctx.keep_recent_groups(1))
+
+    assert isinstance(outcome, Staged)
+    assert [(found.eligible, found.limit, found.held) for found in outcome.retentions] == [(2, 1, ())]

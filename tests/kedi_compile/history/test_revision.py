@@ -226,3 +226,12 @@ def test_a_revision_is_a_snapshot() -> None:
 def test_an_empty_history_has_no_groups_and_no_tokens() -> None:
     """There is nothing to describe."""
     assert (revision([]).groups, revision([]).entries, revision([]).estimated_tokens) == ((), (), 0)
+
+
+def test_what_nobody_has_asked_for_is_not_known() -> None:
+    """Telling what is known looks at nothing; once it was asked for, it is there."""
+    history = revision([*loop("c1"), user(NOW)])
+
+    assert (history.known_tokens, history.known_spans) == (None, [])
+    assert history.estimated_tokens == history.known_tokens
+    assert history.spans == history.known_spans
