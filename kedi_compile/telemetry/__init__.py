@@ -1,0 +1,1 @@
+"""What tracing sees of a request: a span around its history processing."""
