@@ -212,6 +212,10 @@ class Dialect(Protocol[MessageT]):
         """Say why `message` is not a bare text message of the user or the assistant, or None if it is one."""
         ...
 
+    def text(self, message: MessageT) -> str:
+        """Return the text of a message that `text_message` or `checkpoint` built, for whoever reads about it."""
+        ...
+
     def without_reasoning(self, message: MessageT) -> MessageT | None:
         """Return a copy without its reasoning, or None if nothing would be left to send."""
         ...

@@ -8,11 +8,13 @@ History specification, Callback Contract and Persistence and Continuation.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Generic, TypeVar
 
 from kedi_compile.dialect import Dialect, ProtectedReason
+from kedi_compile.dump.schema import HistoryDump
 from kedi_compile.errors import (
     HistoryProcessingError,
     HistoryProcessingValidationError,
@@ -21,6 +23,7 @@ from kedi_compile.errors import (
     Violation,
     entries_text,
 )
+from kedi_compile.history.account import NOT_PROCESSED, Account, reused_report
 from kedi_compile.history.archiving import Archiving, Surroundings
 from kedi_compile.history.carried import Carried
 from kedi_compile.history.context import RequestInfo
@@ -30,6 +33,7 @@ from kedi_compile.history.flow import Flow, Outcome, Skipped, Staged, Unchanged,
 from kedi_compile.history.lifecycle import Lifecycle, RequestState
 from kedi_compile.history.origins import OriginLedger
 from kedi_compile.history.policy import HistoryPolicy
+from kedi_compile.history.report import refused_report
 from kedi_compile.history.revision import Revision, RunKnowledge
 from kedi_compile.history.usage import UsageMeter
 
@@ -40,7 +44,8 @@ class RunSession(Generic[MessageT]):
     """History processing for the requests of one run; not shared between runs.
 
     `owner` is the configured adapter: its own callbacks may not call back into it. `origins` may be shared by all
-    runs of the adapter. `surroundings` must be given where the policy archives.
+    runs of the adapter. `surroundings` must be given where the policy archives. With `reports` it can be asked for the
+    `report` of a request, which costs a look at the history for each.
     """
 
     def __init__(
@@ -52,6 +57,7 @@ class RunSession(Generic[MessageT]):
         origins: OriginLedger | None = None,
         carried: Carried | None = None,
         surroundings: Surroundings | None = None,
+        reports: bool = False,
     ) -> None:
         carried = carried or Carried()
         self._policy = policy
@@ -67,6 +73,8 @@ class RunSession(Generic[MessageT]):
         self._usage: UsageMeter[MessageT] = UsageMeter(carried.usage, is_asked=carried.asks_usage)
         self._may_warn = carried.may_warn
         self._archiving = None if policy.archive is None else Archiving(policy.archive, surroundings)
+        self._reports = reports
+        self._report = NOT_PROCESSED
 
     @property
     def is_active(self) -> bool:
@@ -99,44 +107,78 @@ class RunSession(Generic[MessageT]):
         Raises:
             HistoryProcessingError: a callback or copy failed, or the edit breaks a rule; the request is FAILED.
         """
-        with _FailOnError(self):
-            flow = self._begin(messages, info, reread)
-            return self._settle(await drive(flow, self._owner))
+        with self._processing(messages, info) as account:
+            flow = self._begin(account.revision, info, reread or (lambda: messages))
+            return self._settle(await drive(flow, self._owner), account)
 
     def edit_sync(
         self, messages: Sequence[MessageT], info: RequestInfo, reread: Callable[[], Sequence[MessageT]] | None = None
     ) -> Outcome[MessageT]:
         """Do what `edit` does on a synchronous path."""
-        with _FailOnError(self):
-            flow = self._begin(messages, info, reread)
-            return self._settle(drive_sync(flow, self._owner))
+        with self._processing(messages, info) as account:
+            flow = self._begin(account.revision, info, reread or (lambda: messages))
+            return self._settle(drive_sync(flow, self._owner), account)
 
-    def reuse(self, outcome: Outcome[MessageT]) -> None:
-        """Take over the outcome of an earlier attempt at the same request, instead of `edit`."""
+    def report(self) -> HistoryDump:
+        """Tell what was done to the history of the current request, or of the one that just ended.
+
+        It holds no message, and goes with the next request. Only a session made with `reports` has anything to tell.
+        """
+        return self._report
+
+    def reuse(self, outcome: Outcome[MessageT], messages: Sequence[MessageT] | None = None) -> None:
+        """Take over the outcome of an earlier attempt at the same request, instead of `edit`.
+
+        `messages` is what the earlier attempt was shown; without it there are no groups in the report.
+        """
         self._next_request()
         self._lifecycle.move(RequestState.INSPECTED)
         if not isinstance(outcome, Skipped):
             self._lifecycle.move(RequestState.EDITING)
         self._lifecycle.move(_REACHED[type(outcome)])
+        before = self._continuation.generation
         self._settle(outcome)
+        if self._reports and self.is_active:
+            revision = None if messages is None else self.revision(messages)
+            self._report = reused_report(revision, outcome, before, self._continuation.generation)
+
+    @contextmanager
+    def _processing(self, messages: Sequence[MessageT], info: RequestInfo) -> Generator[Account[MessageT]]:
+        """Mark the request FAILED on any exception, and give foreign errors of copying a typed wrapper."""
+        account = Account(
+            self.revision(messages),
+            self._continuation.generation,
+            reports=self._reports and self.is_active,
+            model_id=info.model_id if self.is_active else None,
+        )
+        try:
+            yield account
+        except BaseException as error:
+            self.undo()
+            failure = _typed(error)
+            self._report = account.failed(failure)
+            if failure is error:
+                raise
+            raise failure from error
 
     def _begin(
-        self, messages: Sequence[MessageT], info: RequestInfo, reread: Callable[[], Sequence[MessageT]] | None
+        self, revision: Revision[MessageT], info: RequestInfo, reread: Callable[[], Sequence[MessageT]]
     ) -> Flow[MessageT]:
         self._next_request()
         return process(
             self._policy,
-            self.revision(messages),
+            revision,
             replace(info, cache_epoch=self._continuation.generation),
             usage=self._usage,
             lifecycle=self._lifecycle,
-            reread=reread or (lambda: messages),
+            reread=reread,
             archiving=self._archiving,
         )
 
     def _next_request(self) -> None:
         """Return to IDLE; a request the host gave up gets a fresh start, an answered one steps on."""
         self._before_edit = None
+        self._report = NOT_PROCESSED
         if self._archiving is not None:
             self._archiving.begin()
         if self.state is RequestState.ANSWERED:
@@ -144,7 +186,7 @@ class RunSession(Generic[MessageT]):
         else:
             self._lifecycle = Lifecycle()
 
-    def _settle(self, outcome: Outcome[MessageT]) -> Outcome[MessageT]:
+    def _settle(self, outcome: Outcome[MessageT], account: Account[MessageT] | None = None) -> Outcome[MessageT]:
         if self._archiving is not None:
             self._archiving.warn()
         if isinstance(outcome, Staged):
@@ -154,6 +196,8 @@ class RunSession(Generic[MessageT]):
             self._may_warn = False  # something was freed in this run
         elif isinstance(outcome, Unchanged):
             self._warn_if_protected(outcome)
+        if account is not None:
+            self._report = account.done(outcome, self._continuation.generation)
         return outcome
 
     def revision(self, messages: Sequence[MessageT]) -> Revision[MessageT]:
@@ -180,7 +224,10 @@ class RunSession(Generic[MessageT]):
                 f"Reasoning in {entries_text(staged.bound)} is bound to the unedited history by {model_names[0]}; keep "
                 "what stands before them, drop their groups, or use bound_reasoning='strip'"
             )
-            raise HistoryProcessingValidationError([Violation("bound_reasoning", detail, entries=staged.bound)])
+            error = HistoryProcessingValidationError([Violation("bound_reasoning", detail, entries=staged.bound)])
+            if self._reports:
+                self._report = refused_report(error, generation=self._report.generation_before)
+            raise error
 
     def observe(
         self, sent: Sequence[MessageT], response: MessageT | None, tokens: int | None, info: RequestInfo
@@ -227,6 +274,7 @@ class RunSession(Generic[MessageT]):
 
     def close(self) -> None:
         """End the run: the last answered request counts."""
+        self._report = NOT_PROCESSED
         if self.state is RequestState.ANSWERED:
             self._lifecycle.move(RequestState.COMMITTED)
 
@@ -265,19 +313,10 @@ _REACHED: dict[type, RequestState] = {
 }
 
 
-class _FailOnError:
-    """Marks the request FAILED on any exception, and gives foreign errors of copying a typed wrapper."""
-
-    def __init__(self, session: RunSession[MessageT]) -> None:
-        self._session = session
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if error is None:
-            return
-        self._session.undo()
-        if isinstance(error, Exception) and not isinstance(error, (KediError, Warning)):
-            msg = f"Processing the history failed with {type(error).__name__}: {error}; nothing was sent"
-            raise HistoryProcessingError(msg) from error
+def _typed(error: BaseException) -> BaseException:
+    """Return the error that a host sees; cancellation, warnings and the package's own errors stay what they are."""
+    if isinstance(error, (KediError, Warning)) or not isinstance(error, Exception):
+        return error
+    return HistoryProcessingError(
+        f"Processing the history failed with {type(error).__name__}: {error}; nothing was sent"
+    )

@@ -108,6 +108,10 @@ class LangChainDialect:
         """Say why `message` is more or less than a bare text of the user or the assistant."""
         return texts.text_flaw(message)
 
+    def text(self, message: BaseMessage) -> str:
+        """Return the text of a new message or a checkpoint."""
+        return texts.text(message)
+
     def without_reasoning(self, message: BaseMessage) -> BaseMessage | None:
         """Return a copy without reasoning; ids that pair with it go too, so that each block stands alone."""
         kwargs = {name: value for name, value in message.additional_kwargs.items() if name not in _REASONING_KWARGS}

@@ -43,5 +43,10 @@ def text_flaw(message: BaseMessage) -> TextFlaw | None:
     return flaw_of_texts([message.content])
 
 
+def text(message: BaseMessage) -> str:
+    """Return the text of a message that was built here."""
+    return message.content if isinstance(message.content, str) else message.text
+
+
 def _is_set(value: Any) -> bool:
     return value is not None and value not in ({}, [], "")

@@ -123,6 +123,10 @@ class PydanticDialect:
         """Say why `message` is more or less than a bare text of the user or the assistant."""
         return texts.text_flaw(message)
 
+    def text(self, message: ModelMessage) -> str:
+        """Return the text of a new message or a checkpoint."""
+        return texts.text(message)
+
     def without_reasoning(self, message: ModelMessage) -> ModelMessage | None:
         """Return a copy without thinking parts; ids that pair with them go too, so that each part stands alone.
 

@@ -43,6 +43,16 @@ def text_flaw(message: ModelMessage) -> TextFlaw | None:
     return _system_flaw(message) or _record_flaw(message) or flaw_of_texts(_words(message))
 
 
+def text(message: ModelMessage) -> str:
+    """Return the text of a message that was built here."""
+    contents = [getattr(part, "content", "") for part in message.parts]
+    return "\n".join(content if isinstance(content, str) else _joined(content) for content in contents)
+
+
+def _joined(content: Any) -> str:
+    return "\n".join(str(getattr(item, "content", item)) for item in content)
+
+
 def _system_flaw(message: ModelMessage) -> TextFlaw | None:
     if not isinstance(message.parts, (list, tuple)):
         return fabricated("has no list of parts; build it with `ctx.text_message`")

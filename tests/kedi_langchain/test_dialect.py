@@ -270,6 +270,7 @@ def test_the_dialect_builds_what_it_accepts() -> None:
     """A text message of its own making has no flaw."""
     assert DIALECT.text_flaw(DIALECT.text_message("They talked.", "user")) is None
     assert DIALECT.text_flaw(DIALECT.text_message("Noted.", "assistant")) is None
+    assert DIALECT.text(DIALECT.text_message("They talked.", "user")) == "They talked."
 
 
 @MESSAGES

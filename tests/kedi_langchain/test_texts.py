@@ -17,7 +17,7 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
-from kedi_langchain.texts import text_flaw, text_message
+from kedi_langchain.texts import checkpoint, text, text_flaw, text_message
 
 
 def test_texts_are_built_bare() -> None:
@@ -121,3 +121,17 @@ def test_a_text_that_is_no_utf8_cannot_be_sent(build: type[BaseMessage]) -> None
 
     assert flaw is not None
     assert flaw.rule == "unencodable_text"
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        (text_message("They talked.", "user"), "They talked."),
+        (text_message("Noted.", "assistant"), "Noted."),
+        (checkpoint("Archived.", "ref-1"), "Archived."),
+        (HumanMessage([{"type": "text", "text": "in a block"}]), "in a block"),
+    ],
+)
+def test_the_text_of_a_new_message_is_what_was_said(message: BaseMessage, expected: str) -> None:
+    """Whatever form it has."""
+    assert text(message) == expected

@@ -11,7 +11,7 @@ from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse
 from pydantic_ai.usage import RequestUsage
 
 from agents import asks, calls, lines, results, says, signed
-from kedi_pydantic_ai.texts import text_flaw, text_message
+from kedi_pydantic_ai.texts import checkpoint, text, text_flaw, text_message
 
 
 def test_a_user_text_is_one_prompt() -> None:
@@ -142,3 +142,17 @@ def test_a_text_that_is_not_what_it_says_is_refused(message: ModelMessage, word:
     assert flaw is not None
     assert flaw.rule == "fabricated_record"
     assert word in flaw.detail
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        (text_message("They talked.", "user"), "They talked."),
+        (text_message("Noted.", "assistant"), "Noted."),
+        (checkpoint("Archived.", "ref-1"), "Archived."),
+        (ModelRequest(parts=[m.UserPromptPart("one"), m.UserPromptPart(["two", "three"])]), "one\ntwo\nthree"),
+    ],
+)
+def test_the_text_of_a_new_message_is_what_was_said(message: ModelMessage, expected: str) -> None:
+    """Part by part."""
+    assert text(message) == expected

@@ -195,6 +195,9 @@ class ToyDialect:
             return TextFlaw("unencodable_text", f"its text cannot be written as UTF-8: {error.reason}")
         return None
 
+    def text(self, message: Message) -> str:
+        return message.text
+
     def without_reasoning(self, message: Message) -> Message | None:
         bare = replace(message, reasoning="", signature="")
         return bare if bare.text or bare.calls else None
@@ -278,8 +281,9 @@ def session(
 ) -> RunSession[Message]:
     """Return the session of one run; without a processor it only describes histories."""
     dialect = ToyDialect(merges_requests=options.pop("merges_requests", False))
+    reports = options.pop("reports", False)
     policy = HistoryPolicy(processor, condition, **options)
-    return RunSession(policy, dialect, owner=policy, surroundings=SURROUNDINGS)
+    return RunSession(policy, dialect, owner=policy, surroundings=SURROUNDINGS, reports=reports)
 
 
 def revision(messages: Sequence[Message], **options: Any) -> Revision[Message]:
