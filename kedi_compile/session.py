@@ -13,9 +13,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Generic, TypeVar
 
+from kedi_compile.assembly import LiveRequest, RequestCompiler
+from kedi_compile.assembly.run import AssembledStep, RunAssembly, Standing
 from kedi_compile.dialect import Dialect, ProtectedReason
 from kedi_compile.dump.schema import HistoryDump
 from kedi_compile.errors import (
+    AssemblyError,
     HistoryProcessingError,
     HistoryProcessingValidationError,
     HistoryProtectedWarning,
@@ -36,6 +39,8 @@ from kedi_compile.history.policy import HistoryPolicy
 from kedi_compile.history.report import refused_report
 from kedi_compile.history.revision import Revision, RunKnowledge
 from kedi_compile.history.usage import UsageMeter
+from kedi_compile.question import Question
+from kedi_compile.tokens import text_tokens
 
 MessageT = TypeVar("MessageT")
 
@@ -58,6 +63,7 @@ class RunSession(Generic[MessageT]):
         carried: Carried | None = None,
         surroundings: Surroundings | None = None,
         reports: bool = False,
+        compiler: RequestCompiler | None = None,
     ) -> None:
         carried = carried or Carried()
         self._policy = policy
@@ -74,6 +80,7 @@ class RunSession(Generic[MessageT]):
         self._may_warn = carried.may_warn
         self._archiving = None if policy.archive is None else Archiving(policy.archive, surroundings)
         self._reports = reports
+        self._assembly = None if compiler is None else RunAssembly(compiler, self._text_tokens)
         self._report = NOT_PROCESSED
 
     @property
@@ -118,6 +125,50 @@ class RunSession(Generic[MessageT]):
         with self._processing(messages, info) as account:
             flow = self._begin(account.revision, info, reread or (lambda: messages))
             return self._settle(drive_sync(flow, self._owner), account)
+
+    async def assemble(
+        self, messages: Sequence[MessageT], info: RequestInfo, live: LiveRequest, standing: Standing
+    ) -> AssembledStep:
+        """Assemble the request whose history is `messages`, edited; its tokens, and what is bound, are filled in here.
+
+        Raises:
+            AssemblyError: a callback failed, or the request cannot be assembled; it is FAILED.
+        """
+        with self._assembling():
+            return await drive(self._assembled(messages, info, live, standing), self._owner)
+
+    def assemble_sync(
+        self, messages: Sequence[MessageT], info: RequestInfo, live: LiveRequest, standing: Standing
+    ) -> AssembledStep:
+        """Do what `assemble` does on a synchronous path."""
+        with self._assembling():
+            return drive_sync(self._assembled(messages, info, live, standing), self._owner)
+
+    def _assembled(
+        self, messages: Sequence[MessageT], info: RequestInfo, live: LiveRequest, standing: Standing
+    ) -> Generator[Question, object, AssembledStep]:
+        assert self._assembly is not None  # a session without a compiler is never asked
+        revision = self.revision(messages)
+        is_bound = self._policy.binding_for(info.model_names) is not None and any(one.bound for one in revision.facts)
+        live = replace(live, history_tokens=revision.estimated_tokens)
+        return self._assembly.assemble(live, replace(standing, is_bound=is_bound))
+
+    def _text_tokens(self, text: str) -> int:
+        """Count a text as the history is counted."""
+        counter = self._policy.token_counter
+        return text_tokens(text) if counter is None else counter(self._dialect.text_message(text, "user"))
+
+    @contextmanager
+    def _assembling(self) -> Generator[None]:
+        """Mark the request FAILED on any exception, and give foreign errors a typed wrapper."""
+        try:
+            yield
+        except BaseException as error:
+            self.undo()
+            if isinstance(error, (KediError, Warning)) or not isinstance(error, Exception):
+                raise
+            msg = f"Assembling the request failed with {type(error).__name__}: {error}; nothing was sent"
+            raise AssemblyError(msg) from error
 
     def report(self) -> HistoryDump:
         """Tell what was done to the history of the current request, or of the one that just ended.

@@ -8,9 +8,10 @@ written in `before_model_request`, looked at once more behind the host's repair 
 from __future__ import annotations
 
 import copy
+import os
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Generic
 
@@ -35,31 +36,44 @@ from kedi_compile import (
     HistoryProcessorCondition,
     structure,
 )
+from kedi_compile.assembly import RequestCompiler
+from kedi_compile.assembly.compiler import operated
 from kedi_compile.conversation.scope import current_scope
 from kedi_compile.conversation.turns import Turn, begin
+from kedi_compile.dump.recording import Recorder
+from kedi_compile.dump.redaction import Redact
+from kedi_compile.dump.sink import Dump, DumpErrors, sink_of
 from kedi_compile.history.archiving import Surroundings
 from kedi_compile.history.carried import Carried
 from kedi_compile.history.drive import drive
 from kedi_compile.history.flow import Staged
 from kedi_compile.history.lifecycle import RequestState
 from kedi_compile.history.policy import HistoryPolicy, check_callable, warn_about_prefix
-from kedi_compile.history.prompt import UserPromptSubmit, submit
+from kedi_compile.history.prompt import UserPromptSubmit
 from kedi_compile.history.reasoning import BoundReasoning, ReasoningProtection
 from kedi_compile.session import RunSession
 from kedi_pydantic_ai import lists
+from kedi_pydantic_ai.assembly import RunTails, assemble, put_assembled
 from kedi_pydantic_ai.boundary import run_marks, shift, step_marks
 from kedi_pydantic_ai.continuation import serving_models, without_old_state
 from kedi_pydantic_ai.conversation import ConversationRun
 from kedi_pydantic_ai.dialect import DIALECT
 from kedi_pydantic_ai.origins import PartOrigins
-from kedi_pydantic_ai.prompt import Prompt, show_prompt
+from kedi_pydantic_ai.prompt import Prompt, show_prompt, submitted
 from kedi_pydantic_ai.reading import archive_toolset
+from kedi_pydantic_ai.recording import begin_record, recording
 from kedi_pydantic_ai.rivals import refuse_rivals, refuse_second_turn
 from kedi_pydantic_ai.step import Step, request_info
 from kedi_pydantic_ai.usage import reported_tokens
-from kedi_pydantic_ai.wire import CheckedModel, completed
+from kedi_pydantic_ai.wire import CheckedModel, assembly_check, completed, history_check
 
-_SURROUNDINGS = Surroundings(lambda: secrets.token_urlsafe(12), time.time)
+
+def new_id() -> str:
+    """Return an id that nobody guesses."""
+    return secrets.token_urlsafe(12)
+
+
+_SURROUNDINGS = Surroundings(new_id, time.time)
 
 
 class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
@@ -78,6 +92,12 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
             condition and the processor; the model reads them back with the tool `read_archive`. None archives nothing.
         user_prompt_submit: Called with the prompt of each run before anything else, returns the prompt to use; sync
             (runs in a worker thread) or async.
+        request_compiler: Assembles every request from its `inputs`: instructions in front, and a late part that is
+            never in `all_messages()`. None adds nothing.
+        dump: Where every request is written down: the path of a JSON-lines file, a `DumpFile`, or a callable that takes
+            a `RequestDump`. None keeps nothing.
+        dump_errors: Whether a dump that cannot be written is logged (`"warn"`) or fails the request (`"raise"`).
+        redact: Functions of a text that replace more secrets in dumps than the known ones.
         token_counter: Counts the tokens of one message, in place of the built-in estimate.
         reasoning_protection: `"always"` protects groups with signed reasoning for good; `"open_cycle"` only while
             they are current or unfinished.
@@ -100,6 +120,10 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         *,
         history_archive: HistoryArchiveSettings | None = None,
         user_prompt_submit: UserPromptSubmit | None = None,
+        request_compiler: RequestCompiler | None = None,
+        dump: Dump | None = None,
+        dump_errors: DumpErrors = "warn",
+        redact: Redact | Sequence[Redact] = (),
         token_counter: Callable[[ModelMessage], int] | None = None,
         reasoning_protection: ReasoningProtection = "always",
         bound_reasoning: BoundReasoning | None = None,
@@ -111,7 +135,11 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
             reasoning_protection,
             bound_reasoning,
             history_archive,
+            assembles=request_compiler is not None,
         )
+        self._compiler = operated(request_compiler, os.environ)
+        sink = sink_of(dump, dump_errors=dump_errors, redact=redact)
+        self._recorder = None if sink is None else Recorder(sink, DIALECT.adapter_shortname, new_id, time.time)
         self._toolset = None if history_archive is None else archive_toolset(history_archive)
         self._owner = self  # copied by `for_run`: the runs of one adapter share it, so recursion is seen through copies
         check_callable("user_prompt_submit", user_prompt_submit)
@@ -131,7 +159,7 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
 
     @property
     def is_active(self) -> bool:
-        """Whether this adapter has a processor to run, or an archive."""
+        """Whether this adapter has a processor to run, an archive, or a request compiler."""
         return self._policy.is_active
 
     @classmethod
@@ -219,11 +247,15 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         if self._conversation is not None:
             self._conversation.turn.detach()
             self._conversation.put_in_front(ctx)
-        if self._user_prompt_submit is None or node.user_prompt is None:
+        if node.user_prompt is None:
             return node
-        self._prompt = await drive(submit(self._user_prompt_submit, node.user_prompt), self._owner)
-        show_prompt(self._marks, ctx, self._prompt)
-        return replace(node, user_prompt=self._prompt)
+        tokens = None if self._compiler is None else self._compiler.ui_tokens
+        prompt = await drive(submitted(self._user_prompt_submit, tokens, node.user_prompt), self._owner)
+        if self._user_prompt_submit is None and prompt is node.user_prompt:
+            return node
+        self._prompt = prompt
+        show_prompt(self._marks, ctx, prompt)
+        return replace(node, user_prompt=prompt)
 
     async def wrap_model_request(
         self, ctx: RunContext[AgentDepsT], *, request_context: ModelRequestContext, handler: WrapModelRequestHandler
@@ -232,6 +264,18 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         if not self._looks:
             return await handler(request_context)
         self._step = step = Step(step_marks(handler))
+        begin_record(self._recorder, step, ctx, request_context, self._conversation)
+        with recording(step, lambda: self._session, self._conversation):
+            return await self._answered(ctx, request_context, step, handler)
+
+    async def _answered(
+        self,
+        ctx: RunContext[AgentDepsT],
+        request_context: ModelRequestContext,
+        step: Step,
+        handler: WrapModelRequestHandler,
+    ) -> ModelResponse:
+        """Let the step run, and take its edit back where no answer counts."""
         try:
             response = await handler(request_context)
         except (ModelRetry, SkipModelRequest):
@@ -267,6 +311,8 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
             self._step.snapshot = structure.clone(tuple(shown[-1].parts))
             self._step.written = lists.write(ctx.messages, shown, outcome.messages)
             request_context.messages = list(outcome.messages)
+        if self._compiler is not None:
+            self._step.assembled = await assemble(self._session, self._tails, request_context, info)
         self._drop_old_state(request_context)
         return request_context
 
@@ -282,6 +328,9 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
             names = tuple(model.model_name for model in serving_models(request_context.model))
             self._session.check_binding(staged, names)
             self._drop_old_state(request_context)
+        if (assembled := self._step.assembled) is not None:
+            put_assembled(request_context, assembled, self._tails)
+            self._step.validated = self._tails.put(self._step.validated, assembled.tails)
         self._session.sent()
         return request_context
 
@@ -294,14 +343,19 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
 
     def get_wrapper_model(self, model: Model) -> Model | None:
         """Look at an edited request once more, behind everything that may still change it."""
-        if self._step.staged is None:
-            return None
-        return CheckedModel(model, self._step.validated, self._step.staged.open_calls)
+        step, sending = self._step, model
+        if step.staged is not None:
+            sending = CheckedModel(sending, history_check(step.validated, step.staged.open_calls))
+        if step.assembled is not None:
+            sending = CheckedModel(sending, assembly_check(step, step.assembled))
+        return None if sending is model else sending
 
     @property
     def _looks(self) -> bool:
         """Whether requests of this run are any of its business."""
-        return self.is_active or self._conversation is not None or self._prompt is not None
+        return (
+            self.is_active or self._conversation is not None or self._prompt is not None or self._recorder is not None
+        )
 
     def _begin(self, conversation: ConversationRun | None) -> None:
         """Start with the state of a new run."""
@@ -309,6 +363,7 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         self._prompt = None
         self._start_session(Carried())
         self._step = Step()
+        self._tails = RunTails()
 
     def _start_session(self, carried: Carried) -> None:
         self._session = RunSession(
@@ -318,6 +373,8 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
             origins=self._origins,
             carried=carried,
             surroundings=_SURROUNDINGS,
+            reports=self._recorder is not None,
+            compiler=self._compiler,
         )
         if self._conversation is not None and self._policy.archive is not None:
             self._conversation.turn.on_failure(self._session.undo_archives)

@@ -17,16 +17,17 @@ from pydantic_ai.settings import ModelSettings
 from kedi_compile.history.continuation import STATE_KEYS
 
 
-def without_old_state(settings: ModelSettings | None, model: Model) -> ModelSettings | None:
+def without_old_state(settings: ModelSettings | None, model: Model, *, may_chain: bool = True) -> ModelSettings | None:
     """Return settings that name no state from before a rewrite; the same object if they name none.
 
-    A setting the model carries itself is overridden, because leaving it out would bring it back. That is safe, but with
+    Without `may_chain` they ask for no automatic chain either, as a request must that the server is not to keep. A
+    setting the model carries itself is overridden, because leaving it out would bring it back. That is safe, but with
     a `FallbackModel` it overrides the setting of every candidate.
     """
     given: Mapping[str, Any] = cast("Mapping[str, Any]", settings or {})
     carried = [cast("Mapping[str, Any]", own) for own in _own_settings(model)]
     out = dict(given)
-    for name, clean in _CLEANERS.items():
+    for name, clean in (_CLEANERS if may_chain else _UNCHAINED).items():
         effective = [given[name]] if name in given else [own[name] for own in carried if name in own]
         cleaned = [clean(value) for value in effective]
         if cleaned == effective:
@@ -59,6 +60,8 @@ _CLEANERS: Final[dict[str, Callable[[Any], Any]]] = {
 }
 """Setting -> what is left of its value when it may name no old state."""
 
+_UNCHAINED: Final = _CLEANERS | {"openai_previous_response_id": _clean_id}
+"""The same for a request that no automatic chain may go on from."""
 
 STATE_SETTINGS: Final = frozenset(_CLEANERS) - {"extra_body"}
 """The settings that name server-side state and nothing else."""

@@ -74,6 +74,11 @@ class ConversationRun:
         """Whether the run's lane is known."""
         return self._lane is not None
 
+    @property
+    def lane_note(self) -> str | None:
+        """Say which lane the run goes on in; None before that is known."""
+        return None if self._lane is None else self.turn.ledger.lane_note(self._lane.key)
+
     async def settle(self, ctx: RunContext[Any], request: ModelRequestContext) -> Carried:
         """Find the run's lane at its first request, and exchange the history in front if it is another's.
 

@@ -1,16 +1,23 @@
-"""`user_prompt_submit` on Pydantic AI: the prompt of a run, as all that reads it sees it once the hook has edited it.
+"""The prompt of a run on Pydantic AI, as all that reads it sees it once it was edited.
 
-The adapter asks the hook where the run begins. The host has noted the given prompt beside its marks (`boundary.py`) by
+`user_prompt_submit` edits it, and then a request compiler takes out what was meant for the interface. The adapter asks
+where the run begins. The host has noted the given prompt beside its marks (`boundary.py`) by
 then, from where prompt functions, tools and later hooks get it. Measured on pydantic-ai-slim 2.68.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from dataclasses import replace
 from typing import Any
 
-from pydantic_ai.messages import UserContent
+from pydantic_ai.messages import TextContent, UserContent
 from pydantic_ai.tools import RunContext
+
+from kedi_compile.assembly.ui_tokens import UiTokens
+from kedi_compile.errors import AssemblyError
+from kedi_compile.history.prompt import UserPromptSubmit, submit
+from kedi_compile.question import Question
 
 Prompt = str | Sequence[UserContent]
 
@@ -20,3 +27,46 @@ def show_prompt(marks: Any, ctx: RunContext[Any], prompt: Prompt) -> None:
     ctx.prompt = prompt
     if hasattr(marks, "prompt"):
         marks.prompt = prompt
+
+
+def submitted(
+    hook: UserPromptSubmit | None, tokens: UiTokens | None, given: Prompt
+) -> Generator[Question, object, Prompt]:
+    """Return the prompt to use; the given one where nobody has a say in it.
+
+    Raises:
+        HistoryProcessingError: the hook failed.
+        AssemblyError: nothing is in it but what was meant for the interface.
+    """
+    prompt = given if hook is None else (yield from submit(hook, given))
+    return prompt if tokens is None else without_ui_tokens(prompt, tokens)
+
+
+def without_ui_tokens(prompt: Prompt, tokens: UiTokens) -> Prompt:
+    """Return the prompt without what was meant for the interface; the same object where there is nothing of it.
+
+    Raises:
+        AssemblyError: nothing else is in it.
+    """
+    if isinstance(prompt, str):
+        return _checked(prompt, tokens.clean(prompt).text)
+    cleaned = [_cleaned(one, tokens) for one in prompt]
+    if all(new is old for new, old in zip(cleaned, prompt, strict=True)):
+        return prompt
+    left = [one for one in cleaned if one != ""]
+    return left or _checked("a prompt of nothing else", "")
+
+
+def _cleaned(content: UserContent, tokens: UiTokens) -> UserContent:
+    if isinstance(content, str):
+        return tokens.clean(content).text
+    if isinstance(content, TextContent) and (text := tokens.clean(content.content).text) is not content.content:
+        return replace(content, content=text)
+    return content
+
+
+def _checked(given: str, text: str) -> str:
+    if given.strip() and not text.strip():
+        msg = f"The user's message is {given[:80]!r}, which is for the interface alone; there is nothing to ask a model"
+        raise AssemblyError(msg)
+    return text

@@ -11,6 +11,8 @@ from pydantic_ai.messages import ModelMessage, ModelRequestPart, ModelResponse, 
 from pydantic_ai.models import Model
 from pydantic_ai.tools import RunContext
 
+from kedi_compile.assembly.run import AssembledStep
+from kedi_compile.dump.recording import RequestRecord
 from kedi_compile.history.context import RequestInfo
 from kedi_compile.history.flow import Staged
 from kedi_pydantic_ai import lists
@@ -28,6 +30,9 @@ class Step:
         self.written: lists.Written | None = None
         self.validated: list[ModelMessage] = []
         self.response: ModelResponse | None = None
+        self.assembled: AssembledStep | None = None
+        self.system: str | None = None
+        self.record: RequestRecord | None = None
 
 
 def request_info(ctx: RunContext[Any], model: Model) -> RequestInfo:

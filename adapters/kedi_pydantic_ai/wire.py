@@ -7,7 +7,7 @@ whose parts are not those of the validated list, but for what the host does to a
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -29,17 +29,22 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import RunContext
 
 from kedi_compile import HistoryProcessingValidationError, Violation, structure
+from kedi_compile.assembly.run import AssembledStep
+from kedi_pydantic_ai.assembly import check_sent, sent_system
+from kedi_pydantic_ai.step import Step
+
+Check = Callable[[Model, Sequence[ModelMessage], ModelRequestParameters], None]
+"""What raises if the messages and parameters that a model is handed must not be sent."""
 
 _SYNTHESIZED = "pydantic_ai_synthesized_tool_return"
 
 
 class CheckedModel(WrapperModel):
-    """A model that sends a request only if it carries the validated messages."""
+    """A model that sends a request only if a check lets it pass."""
 
-    def __init__(self, wrapped: Model, validated: Sequence[ModelMessage], open_calls: frozenset[str]) -> None:
+    def __init__(self, wrapped: Model, check: Check) -> None:
         super().__init__(wrapped)
-        self._validated = list(validated)
-        self._open_calls = open_calls
+        self._check = check
 
     async def request(
         self,
@@ -48,7 +53,7 @@ class CheckedModel(WrapperModel):
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
         """Check, then send."""
-        self._check(messages, model_request_parameters)
+        self._check(self.wrapped, messages, model_request_parameters)
         return await super().request(messages, model_settings, model_request_parameters)
 
     @asynccontextmanager
@@ -60,14 +65,37 @@ class CheckedModel(WrapperModel):
         run_context: RunContext[Any] | None = None,
     ) -> AsyncGenerator[StreamedResponse]:
         """Check, then stream."""
-        self._check(messages, model_request_parameters)
+        self._check(self.wrapped, messages, model_request_parameters)
         async with super().request_stream(messages, model_settings, model_request_parameters, run_context) as stream:
             yield stream
 
-    def _check(self, messages: Sequence[ModelMessage], parameters: ModelRequestParameters) -> None:
-        if _turns(messages, self._open_calls) == _turns(self._validated, self._open_calls):
+
+def assembly_check(step: Step, assembled: AssembledStep) -> Check:
+    """Return the check that what was assembled is in the request; it notes the instructions a model is handed.
+
+    Raises:
+        AssemblyError: from the check, where it is not.
+    """
+
+    def check(_model: Model, messages: Sequence[ModelMessage], parameters: ModelRequestParameters) -> None:
+        check_sent(assembled, messages, parameters)
+        step.system = sent_system(parameters)
+
+    return check
+
+
+def history_check(validated: Sequence[ModelMessage], open_calls: frozenset[str]) -> Check:
+    """Return the check that a request carries the validated messages, but for what the host does to any list.
+
+    Raises:
+        HistoryProcessingValidationError: from the check, where it does not.
+    """
+    known = list(validated)
+
+    def check(model: Model, messages: Sequence[ModelMessage], parameters: ModelRequestParameters) -> None:
+        if _turns(messages, open_calls) == _turns(known, open_calls):
             return
-        expected = self._expected(parameters)
+        expected = _expected(model, known, parameters)
         if len(messages) == len(expected) and all(map(_says_the_same, messages, expected)):
             return
         pairs = zip(messages, expected, strict=False)
@@ -78,12 +106,15 @@ class CheckedModel(WrapperModel):
         )
         raise HistoryProcessingValidationError([Violation("changed_after_validation", detail)])
 
-    def _expected(self, parameters: ModelRequestParameters) -> list[ModelMessage]:
-        """What the host's own pipeline makes of the validated list."""
-        if self._validated and isinstance(self._validated[-1], ModelResponse):
-            return self.wrapped.prepare_messages(list(self._validated), parameters)
-        repaired = repair_messages(self._validated, repair_last_response=True)
-        return repair_messages(self.wrapped.prepare_messages(repaired, parameters), repair_last_response=True)
+    return check
+
+
+def _expected(model: Model, known: list[ModelMessage], parameters: ModelRequestParameters) -> list[ModelMessage]:
+    """What the host's own pipeline makes of the validated list."""
+    if known and isinstance(known[-1], ModelResponse):
+        return model.prepare_messages(list(known), parameters)
+    repaired = repair_messages(known, repair_last_response=True)
+    return repair_messages(model.prepare_messages(repaired, parameters), repair_last_response=True)
 
 
 def completed(

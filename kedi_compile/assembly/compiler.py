@@ -19,6 +19,7 @@ from kedi_compile.assembly.contracts import (
     NamedModule,
     SelectedContract,
     configured_modules,
+    operator_modules,
 )
 from kedi_compile.assembly.evidence import Evidence
 from kedi_compile.assembly.frame import Frame
@@ -34,7 +35,7 @@ from kedi_compile.assembly.sources import Extraction, ExtractionRequest, Source,
 from kedi_compile.assembly.stable import stable_candidates
 from kedi_compile.assembly.typed import typed
 from kedi_compile.assembly.ui_tokens import DEFAULT_UI_TOKENS, UiTokens
-from kedi_compile.errors import AssemblyError, BudgetExceeded, UnknownInputError
+from kedi_compile.errors import AssemblyError, BudgetExceeded, HistoryConfigurationError, UnknownInputError
 from kedi_compile.tokens import text_tokens
 
 ExtractionCallback = Callable[[ExtractionRequest], "Extraction | Awaitable[Extraction]"]
@@ -162,6 +163,22 @@ class RequestCompiler:
         yield from evidence_candidates(evidence, inputs.budget, overwhelming)
         yield from frame_candidates(frame)
         yield from current_candidates(frame, inputs.current_message, self.ui_tokens)
+
+
+def operated(compiler: object, environ: Mapping[str, str]) -> RequestCompiler | None:
+    """Return the compiler of an adapter with the modules that the operator names in `environ`; None for None.
+
+    Raises:
+        HistoryConfigurationError: it is no RequestCompiler, or has no `inputs` to compile live requests from.
+        AssemblyError: the operator names a contract that is not there.
+    """
+    if compiler is None:
+        return None
+    if not isinstance(compiler, RequestCompiler) or compiler.inputs is None:
+        what = "has no `inputs`" if isinstance(compiler, RequestCompiler) else f"is {compiler!r}"
+        msg = f"`request_compiler` {what}; give a RequestCompiler with `inputs=`, or None"
+        raise HistoryConfigurationError(msg)
+    return compiler.with_modules(operator_modules(environ))
 
 
 def _phase(tool: str, phase: str) -> Phase:

@@ -172,14 +172,22 @@ class Ledger:
             self._revision = _STALE
             raise
 
+    def lane_note(self, key: LaneKey) -> str:
+        """Say which lane a turn of `key` goes on in, for whoever asks what the model saw."""
+        if (lane := self.lanes.get(key)) is not None:
+            return f"goes on with {lane.turns} turn{'s' if lane.turns != 1 else ''}"
+        return f"fresh: the model {_unseen(self.turns)}, {self._changed(key)} changed" if self.turns else "the first"
+
+    def _changed(self, key: LaneKey) -> str:
+        nearest = min(self.lanes, key=lambda one: len(one.differences(key)))
+        return ", ".join(nearest.differences(key))
+
     def _warn_about_fresh_lane(self, key: LaneKey) -> None:
         if not self._may_warn or not self.turns:
             return
-        nearest = min(self.lanes, key=lambda one: len(one.differences(key)))
         warnings.warn(
-            f"This turn starts a fresh lane, so the model {_unseen(self.turns)}: "
-            f"{', '.join(nearest.differences(key))} changed. To take the history along, begin a new conversation with "
-            "it (`messages_of`). Silence with warnings.filterwarnings('ignore', category=HistoryLaneWarning)",
+            f"This turn starts a fresh lane, so the model {_unseen(self.turns)}: {self._changed(key)} changed. To take "
+            "the history along, begin a new conversation with it (`messages_of`). Silence with warnings.filterwarnings('ignore', category=HistoryLaneWarning)",
             HistoryLaneWarning,
             stacklevel=2,
         )

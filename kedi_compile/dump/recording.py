@@ -31,7 +31,6 @@ class Recorder:
         request_index: int,
         run_id: str | None = None,
         conversation_id: str | None = None,
-        lane: str | None = None,
     ) -> RequestRecord:
         """Return the record of a request that begins now."""
         dump = RequestDump(
@@ -39,7 +38,6 @@ class Recorder:
             at=self.now(),
             run_id=run_id,
             conversation_id=conversation_id,
-            lane=lane,
             request_index=request_index,
             adapter=self.adapter,
             model_id=model_id,
@@ -49,7 +47,7 @@ class Recorder:
 
 
 class RequestRecord:
-    """The record of one request; `history` and `assembly` are filled in as they become known."""
+    """The record of one request; `history`, `assembly` and `lane` are filled in as they become known."""
 
     def __init__(self, recorder: Recorder, dump: RequestDump) -> None:
         self._recorder = recorder
@@ -57,6 +55,7 @@ class RequestRecord:
         self._is_written = False
         self.history = dump.history
         self.assembly: AssemblyDump | None = None
+        self.lane: str | None = None
 
     def answered(self, usage: UsageDump) -> None:
         """Write that an answer came."""
@@ -75,6 +74,7 @@ class RequestRecord:
             "outcome": outcome,
             "error": error,
             "history": self.history,
+            "lane": self.lane,
             "assembly": self.assembly,
             "usage": usage,
         }

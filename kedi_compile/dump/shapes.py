@@ -72,6 +72,7 @@ _NO_LITERAL = rf"""
 
 _BARE = rf"""
     {_NO_LITERAL}
+    (?! \\{{1,3}} ["'`] )
     (?P<bare>
         [^\s"'`,;&<>(){{}}\[\]]
         (?: [^\s"'`,;&<>)}}\]]
@@ -131,7 +132,7 @@ SHAPES: Final[tuple[Shape, ...]] = (
     _shape(
         "Slack webhook",
         "hooks.slack",
-        r"hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/([^\s\"'<>?#]++)",
+        r"hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/([^\s\"'<>?#\[]++)",
         1,
         flags=re.IGNORECASE,
     ),
@@ -159,7 +160,7 @@ SHAPES: Final[tuple[Shape, ...]] = (
         "authorization",
         "authorization",
         rf"""{_HEADER} (?: [a-z0-9-]{{2,24}}+ [ ]++ (?P<rest> [a-z0-9]++=[^\r\n]*+ | {_TOKEN} )
-             | (?P<plain> {_TOKEN} ) )""",
+             | (?! [a-z0-9-]{{2,24}}+ [ ]++ \[redacted: ) (?P<plain> {_TOKEN} ) )""",
         "rest",
         "plain",
         flags=re.IGNORECASE,
@@ -168,7 +169,7 @@ SHAPES: Final[tuple[Shape, ...]] = (
     _shape(
         "basic credentials",
         "basic",
-        r"basic[ ]++ ( (?= [A-Za-z0-9+/]{0,63} [0-9+/=] ) (?= [a-z0-9+/]{0,63} [A-Z] ) (?= [A-Z0-9+/]{0,63} [a-z] )"
+        r"[Bb]asic[ ]++ ( (?= [A-Za-z0-9+/]{0,63} [0-9+/=] ) (?= [a-z0-9+/]{0,63} [A-Z] ) (?= [A-Z0-9+/]{0,63} [a-z] )"
         r" [A-Za-z0-9+/]{8,}+ ={0,2} )",
         1,
     ),
@@ -219,7 +220,7 @@ SHAPES: Final[tuple[Shape, ...]] = (
     _shape(
         "AWS secret key",
         "secretaccesskey sessiontoken",
-        r"<(?:SecretAccessKey|SessionToken)> ([^<\s]++)",
+        r"<(?:SecretAccessKey|SessionToken)> ([^<\s\[]++)",
         1,
     ),
     _shape(

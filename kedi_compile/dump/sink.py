@@ -20,6 +20,9 @@ from .file import DumpFile, line_of
 from .redaction import Redact, Redactor, redactor_of
 from .schema import RequestDump
 
+Dump = str | os.PathLike[str] | DumpFile | Callable[[RequestDump], None]
+"""Where dumps go: a path, a file, or a callable that takes each, already redacted."""
+
 DumpErrors = Literal["warn", "raise"]
 
 _LOGGER: Final = logging.getLogger("kedi_compile.dump")
@@ -67,7 +70,7 @@ class Sink:
 
 
 def sink_of(
-    dump: str | os.PathLike[str] | DumpFile | Callable[[RequestDump], None] | None,
+    dump: Dump | None,
     *,
     dump_errors: DumpErrors = "warn",
     redact: Redact | Sequence[Redact] = (),

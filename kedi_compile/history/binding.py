@@ -8,12 +8,14 @@ preserved thinking; History specification, Editing Boundaries.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from kedi_compile.errors import Violation, entries_text
 from kedi_compile.history.proposal import Proposal
 from kedi_compile.history.reasoning import BoundReasoning
+from kedi_compile.history.revision import Revision
 
 MessageT = TypeVar("MessageT")
 
@@ -31,15 +33,31 @@ def resolve_binding(proposal: Proposal[MessageT], policy: BoundReasoning | None)
     """Apply `policy` to the kept reasoning behind the first change; None means the model does not bind."""
     if policy is None:
         return Binding()
-    bound = bound_entries(proposal)
+    change = f"the messages before it, and the list changes at position {proposal.first_change}"
+    return _resolved(proposal.revision, bound_entries(proposal), policy, change)
+
+
+def unbind(revision: Revision[MessageT], policy: BoundReasoning) -> Binding[MessageT]:
+    """Apply `policy` to all bound reasoning of a history whose earlier requests held assembled texts.
+
+    Those texts leave with the run they were made for, so everything before the reasoning changes.
+    """
+    bound = [entry for entry, fact in enumerate(revision.facts) if fact.bound]
+    return _resolved(revision, bound, policy, "what was assembled around it, which a new run does not send again")
+
+
+def _resolved(
+    revision: Revision[MessageT], bound: list[int], policy: BoundReasoning, change: str
+) -> Binding[MessageT]:
+    """Refuse all of it, or leave out what stands in closed groups and refuse the rest."""
+    group_of = [group for group, span in enumerate(revision.spans) for _ in range(span.start, span.end)]
     if policy == "refuse":
-        return Binding(tuple(_refusal(proposal, bound)))
-    spans, group_of = proposal.revision.spans, proposal.group_of
-    fixed = [entry for entry in bound if not spans[group_of[entry]].closed]
-    bare = {entry: _bare(proposal, entry) for entry in bound if entry not in fixed}
+        return Binding(tuple(_refusal(bound, group_of, change)))
+    fixed = [entry for entry in bound if not revision.spans[group_of[entry]].closed]
+    bare = {entry: _bare(revision, entry) for entry in bound if entry not in fixed}
     fixed += [entry for entry, message in bare.items() if message is None]
     stripped = tuple((entry, message) for entry, message in bare.items() if message is not None)
-    return Binding(tuple(_refusal(proposal, sorted(fixed))), stripped)
+    return Binding(tuple(_refusal(sorted(fixed), group_of, change)), stripped)
 
 
 def bound_entries(proposal: Proposal[MessageT]) -> list[int]:
@@ -49,18 +67,16 @@ def bound_entries(proposal: Proposal[MessageT]) -> list[int]:
     return sorted({entry for entry in late if facts[entry].bound})
 
 
-def _bare(proposal: Proposal[MessageT], entry: int) -> MessageT | None:
-    revision = proposal.revision
+def _bare(revision: Revision[MessageT], entry: int) -> MessageT | None:
     return revision.dialect.without_reasoning(revision.messages[entry])
 
 
-def _refusal(proposal: Proposal[MessageT], entries: list[int]) -> list[Violation]:
+def _refusal(entries: list[int], group_of: Sequence[int], change: str) -> list[Violation]:
     if not entries:
         return []
-    groups = tuple(sorted({proposal.group_of[entry] for entry in entries}))
+    groups = tuple(sorted({group_of[entry] for entry in entries}))
     detail = (
-        f"Reasoning in {entries_text(entries)} is bound to the messages before it, and the list changes "
-        f"at position {proposal.first_change}; keep everything before them, drop their groups, or use "
-        "bound_reasoning='strip' for closed groups"
+        f"Reasoning in {entries_text(entries)} is bound to {change}; keep everything before them, drop their groups, "
+        "or use bound_reasoning='strip' for closed groups"
     )
     return [Violation("bound_reasoning", detail, groups, tuple(entries))]

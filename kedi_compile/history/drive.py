@@ -22,7 +22,7 @@ import anyio
 import anyio.lowlevel
 import anyio.to_thread
 
-from kedi_compile.errors import HistoryProcessingError
+from kedi_compile.errors import AssemblyError, HistoryProcessingError
 from kedi_compile.question import Question
 
 ResultT = TypeVar("ResultT")
@@ -148,6 +148,9 @@ _KEYWORDS = {
 }
 """The keyword a user has set each callback with, for errors."""
 
+_ASSEMBLY = frozenset({"extraction", "inputs"})
+"""The callbacks of request assembly, whose own errors say already what is wrong."""
+
 
 @contextmanager
 def _wrapping(question: Question) -> Generator[None]:
@@ -155,8 +158,11 @@ def _wrapping(question: Question) -> Generator[None]:
     try:
         yield
     except Exception as error:
+        is_assembly = question.callback in _ASSEMBLY
+        if is_assembly and isinstance(error, AssemblyError):
+            raise
         msg = f"`{_KEYWORDS[question.callback]}` raised {type(error).__name__}: {error}"
-        raise HistoryProcessingError(msg) from error
+        raise (AssemblyError if is_assembly else HistoryProcessingError)(msg) from error
 
 
 @contextmanager

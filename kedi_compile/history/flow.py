@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar, assert_never
 from kedi_compile.errors import HistoryProcessingError, HistoryProcessingValidationError
 from kedi_compile.history.archive import checkpoint_text, plan_archive, propose_archive
 from kedi_compile.history.archiving import Archiving
-from kedi_compile.history.binding import Binding, bound_entries, resolve_binding
+from kedi_compile.history.binding import Binding, bound_entries, resolve_binding, unbind
 from kedi_compile.history.context import HistoryProcessorState, RequestInfo, Retention, make_context
 from kedi_compile.history.lifecycle import Lifecycle, RequestState
 from kedi_compile.history.policy import HistoryPolicy
@@ -86,20 +86,24 @@ def process(
         HistoryProcessingValidationError: the edit breaks a rule.
     """
     lifecycle.move(RequestState.INSPECTED)
-    archived = (yield from _archive(policy, revision, info, archiving)) if archiving is not None else None
-    candidate = revision if archived is None else revision.edited(archived.messages)
+    staged = _unbound(policy, revision, info)
+    candidate = revision if staged is None else revision.edited(staged.messages)
+    archived = (yield from _archive(policy, candidate, info, archiving)) if archiving is not None else None
+    if archived is not None:
+        staged = archived if staged is None else edited_again(staged, archived)
+        candidate = revision.edited(staged.messages)
     is_wanted = yield from _is_wanted(policy, candidate, info, usage)
-    if archived is None and not is_wanted:
+    if staged is None and not is_wanted:
         lifecycle.move(RequestState.SKIPPED)
         return Skipped()
     if policy.condition is not None:
         revision.check_unchanged(reread())
-        if archived is not None:
+        if staged is not None:
             candidate.check_unchanged(candidate.messages)
     lifecycle.move(RequestState.EDITING)
     outcome: Outcome[MessageT] = (yield from _edit(policy, candidate, info, usage)) if is_wanted else Unchanged()
-    if archived is not None:
-        outcome = edited_again(archived, outcome)
+    if staged is not None:
+        outcome = edited_again(staged, outcome)
     lifecycle.move(RequestState.STAGED if isinstance(outcome, Staged) else RequestState.UNCHANGED)
     return outcome
 
@@ -111,6 +115,31 @@ def _is_wanted(
     if policy.condition is None:
         return policy.processor is not None
     return _checked_answer((yield Question("condition", policy.condition, _state(revision, info, usage))))
+
+
+def _unbound(
+    policy: HistoryPolicy[MessageT], revision: Revision[MessageT], info: RequestInfo
+) -> Staged[MessageT] | None:
+    """Leave out reasoning that is bound to what earlier runs assembled around it, which a new run does not send.
+
+    Raises:
+        HistoryProcessingValidationError: it may not be left out.
+    """
+    binding = policy.binding_for(info.model_names)
+    if not policy.assembles or info.request_index != 1 or binding is None:
+        return None
+    resolved = unbind(revision, binding)
+    if resolved.violations:
+        raise HistoryProcessingValidationError(resolved.violations)
+    if not resolved.stripped:
+        return None
+    bare = dict(resolved.stripped)
+    messages = tuple(bare.get(entry, message) for entry, message in enumerate(revision.messages))
+    return Staged(messages, min(bare), tuple(range(len(messages))), tuple(bare), open_calls=_open_calls(revision))
+
+
+def _open_calls(revision: Revision[Any]) -> frozenset[str]:
+    return frozenset(call.call_id for call in revision.pairing.calls if call.answer is None)
 
 
 def _archive(
@@ -172,7 +201,7 @@ def _staged(proposal: Proposal[MessageT], binding: Binding[MessageT]) -> Staged[
     messages = tuple(_final(item, proposal.revision, bare) for item in proposal.items)
     entries = tuple(item.entry if isinstance(item, Kept) else None for item in proposal.items)
     bound = tuple(entry for entry in bound_entries(proposal) if entry not in bare)
-    open_calls = frozenset(call.call_id for call in proposal.revision.pairing.calls if call.answer is None)
+    open_calls = _open_calls(proposal.revision)
     return Staged(messages, proposal.first_change, entries, tuple(bare), bound, open_calls)
 
 

@@ -33,6 +33,8 @@ class HistoryPolicy(Generic[MessageT]):
     reasoning_protection: ReasoningProtection = "always"
     bound_reasoning: BoundReasoning | None = None
     archive: HistoryArchiveSettings | None = None
+    assembles: bool = False
+    """Whether texts stand in each request that the history does not hold."""
 
     def __post_init__(self) -> None:
         check_callable("history_processor", self.processor)
@@ -48,7 +50,7 @@ class HistoryPolicy(Generic[MessageT]):
     @property
     def is_active(self) -> bool:
         """Whether there is anything to do before a request."""
-        return self.processor is not None or self.archive is not None
+        return self.processor is not None or self.archive is not None or self.assembles
 
     def binding_for(self, model_names: tuple[str, ...]) -> BoundReasoning | None:
         """Return how bound reasoning is treated for a request that any of these models may serve."""

@@ -15,7 +15,7 @@ from pydantic_ai.models import ModelRequestParameters
 
 from agents import Script, asks, calls, results, says, turns
 from kedi_compile import HistoryProcessingValidationError
-from kedi_pydantic_ai.wire import CheckedModel, completed
+from kedi_pydantic_ai.wire import CheckedModel, completed, history_check
 
 NOW = asks("now")
 PICTURE = BinaryContent(b"PNG", media_type="image/png")
@@ -26,7 +26,7 @@ def sends(
 ) -> bool:
     """Tell whether a checked model lets `messages` through when `validated` was proved."""
     script = Script("done")
-    checked = CheckedModel(script.model, validated, open_calls)
+    checked = CheckedModel(script.model, history_check(validated, open_calls))
     try:
         asyncio.run(checked.request(list(messages), None, ModelRequestParameters()))
     except HistoryProcessingValidationError:
@@ -117,7 +117,7 @@ def test_a_streamed_request_is_checked_too() -> None:
     """The stream is not opened for a changed request."""
     script = Script("done")
     validated = [*turns(1), NOW]
-    checked = CheckedModel(script.model, validated, frozenset())
+    checked = CheckedModel(script.model, history_check(validated, frozenset()))
 
     async def stream(messages: list[ModelMessage]) -> None:
         async with checked.request_stream(messages, None, ModelRequestParameters()) as response:
