@@ -1,6 +1,7 @@
 """The `kedi-compile` command.
 
-Needs the extra `cli`, and `kedi-compile demo` the extra `demo`, which holds the other.
+Needs the extra `cli`, which `inspect` runs on, `kedi-compile demo` the extra `demo`, and `kedi-compile report` the
+extra `report`; both hold the first.
 What a command does lives in a package of its own that is imported when the command runs: a missing extra is one clear
 line and exit status 2. Colours and width are left to rich, which knows pipes, NO_COLOR and COLUMNS.
 """
@@ -11,6 +12,7 @@ from collections.abc import Iterable
 from importlib.metadata import version
 from importlib.util import find_spec
 from io import TextIOWrapper
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 if TYPE_CHECKING:  # both are optional packages
@@ -66,6 +68,33 @@ def _app() -> "Typer":
         question = Question(keep, over, model, protection, prompt)
         raise typer.Exit(_explain(history, stack, question, entries=entries, as_json=as_json))
 
+    dump_argument = typer.Argument(metavar="DUMP", help="The file of JSON lines that a run's requests were dumped to.")
+    request_option = typer.Option("--request", metavar="N|ID", help="Expand one, by its number in the file or its id.")
+    run_option = typer.Option("--run", metavar="ID", help="Only the requests of this run.")
+    failed_option = typer.Option("--failed", help="Only the requests that failed or were refused.")
+    json_option = typer.Option("--json", help="Print the chosen dumps as JSON lines.")
+
+    @app.command()
+    def inspect(
+        dump: Annotated[Path, dump_argument],
+        *,
+        request: Annotated[str | None, request_option] = None,
+        run: Annotated[str | None, run_option] = None,
+        failed: Annotated[bool, failed_option] = False,
+        as_json: Annotated[bool, json_option] = False,
+    ) -> None:
+        """List the requests of a dump, or show one in full, and why."""
+        raise typer.Exit(_inspect(dump, request, run, failed=failed, as_json=as_json))
+
+    output_option = typer.Option(
+        "--output", "-o", metavar="FILE", help="Where the page goes; overwritten if it is there."
+    )
+
+    @app.command()
+    def report(dump: Annotated[Path, dump_argument], *, output: Annotated[Path, output_option]) -> None:
+        """Draw the run of a dump as one self-contained HTML page."""
+        raise typer.Exit(_report(dump, output))
+
     return app
 
 
@@ -101,6 +130,20 @@ def _explain(history: str, stack: str | None, question: "Question", *, entries: 
         complain(_console(stderr=True), error)
         return 2
     return 0
+
+
+def _inspect(dump: Path, request: str | None, run: str | None, *, failed: bool, as_json: bool) -> int:
+    from kedi_compile.report.inspection import inspect
+    from kedi_compile.report.selection import Selection
+
+    return inspect(_console(), _console(stderr=True), dump, Selection(request, run, failed=failed), as_json=as_json)
+
+
+def _report(dump: Path, target: Path) -> int:
+    _require("kedi-compile report", "report", ["jinja2", "plotly"])
+    from kedi_compile.report.writing import report
+
+    return report(_console(), _console(stderr=True), dump, target)
 
 
 def _console(*, stderr: bool = False) -> "Console":

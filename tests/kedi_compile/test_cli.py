@@ -131,12 +131,15 @@ def test_the_version_is_shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     assert capsys.readouterr().out == f"kedi-compile {version('kedi-compile')}\n"
 
 
-def test_help_names_the_demo(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_names_the_commands(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """`--help` says what there is to run, in one line each."""
     status = run_in_process(monkeypatch, "--help")
 
     assert status == 0
-    assert "demo  Let a real agent edit its history, offline, and prove what was sent." in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "demo     Let a real agent edit its history, offline, and prove what was sent." in out
+    assert "inspect  List the requests of a dump, or show one in full, and why." in out
+    assert "report   Draw the run of a dump as one self-contained HTML page." in out
 
 
 def test_an_unknown_command_is_refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
