@@ -11,16 +11,19 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # pyright would ask for its newest release at every start.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: help demo test lint types format record bench lock clean
+.PHONY: help demo test test-report lint types format record bench lock clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(SMALL_STAMP) ## run the main job offline: edit an agent's history and prove what was sent
 	@$(BIN)/kedi-compile demo
 
 test: lint types ## format check, lint, types, tests
 	$(BIN)/pytest -n 2 --dist worksteal
+
+test-report: $(STAMP) ## draw the report in a headless Chromium and look at it
+	$(BIN)/pytest tests/report_browser
 
 lint: $(STAMP) ## format check and lint
 	$(BIN)/ruff format --check
