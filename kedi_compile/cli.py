@@ -44,7 +44,7 @@ def _app() -> "Typer":
 
     @app.command()
     def demo() -> None:
-        """Let a real agent edit its history, offline, and prove what was sent."""
+        """Let an agent edit its history, offline, and prove what was sent."""
         raise typer.Exit(_demo())
 
     @app.command()

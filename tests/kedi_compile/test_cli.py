@@ -137,7 +137,7 @@ def test_help_names_the_commands(monkeypatch: pytest.MonkeyPatch, capsys: pytest
 
     assert status == 0
     out = capsys.readouterr().out
-    assert "demo     Let a real agent edit its history, offline, and prove what was sent." in out
+    assert "demo     Let an agent edit its history, offline, and prove what was sent." in out
     assert "inspect  List the requests of a dump, or show one in full, and why." in out
     assert "report   Draw the run of a dump as one self-contained HTML page." in out
 
