@@ -78,7 +78,8 @@ def read_dumps(
 def _rotated_files(path: Path) -> Iterator[Path]:
     """Yield the rotated files, the newest of them first."""
     name = re.compile(re.escape(path.name) + r"\.([1-9][0-9]{0,8})")
-    found = (name.fullmatch(other.name) for other in path.parent.iterdir())
+    beside = path.parent.iterdir() if path.parent.is_dir() else ()
+    found = (name.fullmatch(other.name) for other in beside)
     yield from (rotated(path, number) for number in sorted(int(match[1]) for match in found if match))
 
 

@@ -61,6 +61,10 @@ class RequestRecord:
         """Write that an answer came."""
         self._write("answered", None, usage)
 
+    def sent(self) -> None:
+        """Write that it was sent, where nobody sees what comes back."""
+        self._write("sent", None, UsageDump())
+
     def failed(self, error: BaseException) -> None:
         """Write why none came."""
         self._write(_outcome(error), f"{type(error).__name__}: {error}", UsageDump())
@@ -85,4 +89,3 @@ def _outcome(error: BaseException) -> Outcome:
     if not isinstance(error, Exception):
         return "cancelled"
     return "refused" if isinstance(error, KediError) else "failed"
-

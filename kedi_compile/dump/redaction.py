@@ -113,6 +113,8 @@ def _asked(redact: Callable[[str], object], text: str) -> str | None:
     return redacted if isinstance(redacted, str) else None
 
 
+_ROUNDS: Final = 8
+
 _CLEAN: Final[dict[str, None]] = {}
 """Short texts that were looked through and hold no known shape: most texts of a dump were in the one before it."""
 
@@ -137,8 +139,13 @@ def _possible(text: str, shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:
 
 
 def _replace(text: str, shapes: tuple[Shape, ...]) -> str:
-    for shape in shapes:
-        text = shape.pattern.sub(_replacement(shape), text)
+    """Apply the table until nothing changes: a secret that ran into another one begins where that one was."""
+    for _ in range(_ROUNDS):
+        before = text
+        for shape in shapes:
+            text = shape.pattern.sub(_replacement(shape), text)
+        if text == before:
+            break
     return text
 
 

@@ -15,8 +15,8 @@ from pydantic import BaseModel, ConfigDict
 VERSION: Final = 1
 """The version of the form; a reader refuses newer ones."""
 
-Outcome = Literal["answered", "failed", "cancelled", "refused"]
-"""What became of a request; `refused` means that nothing was sent."""
+Outcome = Literal["answered", "sent", "failed", "cancelled", "refused"]
+"""What became of a request: `sent` says that nobody saw what came back, `refused` that nothing was sent."""
 
 Decision = Literal["included", "compacted", "rehydrated", "omitted"]
 """What became of one item that was at hand for a request."""
