@@ -22,7 +22,7 @@ from kedi_compile.report.selection import Counted, Numbered, Selection
 def inspect(out: Console, err: Console, path: Path, selection: Selection, *, as_json: bool) -> int:
     """Show the chosen requests of a dump and return the exit status: 2 where there is nothing to show them from."""
     try:
-        reading = read_dumps(path)
+        reading = open_dump(path)
         dumps = Counted(reading)
         shown = _show(out, selection, dumps, as_json=as_json)
     except DumpError as error:
@@ -34,6 +34,19 @@ def inspect(out: Console, err: Console, path: Path, selection: Selection, *, as_
         return complain(err, f"{path} holds no request; name a file that requests were dumped to")
     status = complain(err, f"{path} holds no {selection}; `kedi-compile inspect` lists the {dumps.count:,} it holds")
     return 0 if selection.may_be_empty else status
+
+
+def open_dump(path: Path) -> Reading:
+    """Begin to read a dump.
+
+    Raises:
+        DumpError: there is none, or the path cannot even be looked at.
+    """
+    try:
+        return read_dumps(path)
+    except OSError as exc:
+        msg = f"The dump {str(path)!r} cannot be read: {exc.strerror}"
+        raise DumpError(msg, path=str(path)) from exc
 
 
 def complain(err: Console, sentence: str) -> int:

@@ -117,7 +117,8 @@ def _data(charts: Iterable[Chart]) -> Mapping[str, Markup]:
 def _policy(*scripts: str) -> str:
     """Return a policy under which a browser loads nothing and runs only these scripts."""
     hashes = " ".join(f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in scripts)
-    return f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'"
+    nothing_else = "style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+    return f"default-src 'none'; script-src {hashes}; {nothing_else}"
 
 
 def _environment() -> Environment:

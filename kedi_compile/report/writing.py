@@ -11,9 +11,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from kedi_compile.dump.reading import read_dumps
 from kedi_compile.errors import DumpError
-from kedi_compile.report.inspection import complain, mention_torn
+from kedi_compile.report.inspection import complain, mention_torn, open_dump
 from kedi_compile.report.page import render
 from kedi_compile.report.plain import on_one_line
 from kedi_compile.report.selection import Counted
@@ -21,22 +20,23 @@ from kedi_compile.report.selection import Counted
 
 def report(out: Console, err: Console, path: Path, target: Path) -> int:
     """Write the page of a dump to `target` and return the exit status: 2 where the one or the other cannot be used."""
-    fault = _fault(path, target)
-    if fault:
-        return complain(err, fault)
     try:
-        reading = read_dumps(path)
-        dumps = Counted(reading)
-        page = render(path.name, dumps)
+        fault = _fault(path, target)
+        return complain(err, fault) if fault else _report(out, err, path, target)
     except DumpError as error:
         return complain(err, str(error))
+    except OSError as error:
+        return complain(err, f"{target} cannot be written: {error.strerror}; name a file in a directory that can be")
+
+
+def _report(out: Console, err: Console, path: Path, target: Path) -> int:
+    reading = open_dump(path)
+    dumps = Counted(reading)
+    page = render(path.name, dumps)
     mention_torn(err, path, reading)
     if not dumps.count:
         return complain(err, f"{path} holds no request, so there is nothing to draw")
-    try:
-        write(target, page)
-    except OSError as error:
-        return complain(err, f"{target} cannot be written: {error.strerror}; name a file in a directory that can be")
+    write(target, page)
     out.print(Text(on_one_line(f"Wrote {target}")), soft_wrap=True)
     return 0
 

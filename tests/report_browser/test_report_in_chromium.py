@@ -18,7 +18,7 @@ from typing import Final, Literal
 import pytest
 from PIL import Image
 
-from dumps import build_run, grow
+from dumps import HOSTILE, build_run, grow, poison
 from kedi_compile.report.page import render
 
 MARKS: Final = {"context": 12 * 8, "edits": 4, "generations": 1, "protected": 11 * 3, "contracts": 2, "cache": 8}
@@ -164,6 +164,20 @@ def test_five_thousand_requests_draw(page: Path) -> None:
     assert all(marks[name] for name in MARKS), marks
     assert looked.console == ()
     assert looked.document.count("<details ") == 500
+
+
+def test_hostile_texts_are_shown_and_do_nothing(page: Path) -> None:
+    """Neither the page nor plotly makes anything of them: the policy has nothing to stop."""
+    hostile = page.with_name("hostile.html")
+    hostile.write_text(render(HOSTILE, [poison(dump) for dump in build_run()]), encoding="utf-8")
+
+    looked = look(hostile)
+
+    charts = Charts(looked.document)
+    assert charts.failed == []
+    assert all(charts.marks[name] for name in MARKS), charts.marks
+    assert looked.console == ()
+    assert looked.asked == ()
 
 
 def test_what_this_test_looks_for_would_be_found(page: Path) -> None:

@@ -38,6 +38,11 @@ FAILED: Final = 10
 EDITED: Final = {5: 3, 9: 4}
 """Request -> how many of its groups the edit dropped or archived."""
 
+HOSTILE: Final = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&{{ 7*7 }}[bold]\x1b[2J\x00\x9b"
+"""What ends an element, begins another, is markup to some library, and commands a terminal."""
+
+_CLOSED: Final = frozenset({"outcome", "decision", "state", "visibility", "fidelity"})
+"""Fields that take one of a few words."""
 _OBJECTIVE: Final = "Make parse_date accept ISO week dates such as 2026-W07-3.\nKeep the old formats working."
 _HISTORY: Final = (0, 640, 2_310, 4_020, 2_180, 3_900, 5_160, 6_420, 3_050, 4_240, 4_240, 5_010)
 """Tokens of the history as it is sent, request by request."""
@@ -62,6 +67,19 @@ def write_dumps(path: Path, dumps: Iterable[RequestDump]) -> Path:
     with path.open("w", encoding="utf-8") as file:
         file.writelines(f"{dump.model_dump_json()}\n" for dump in dumps)
     return path
+
+
+def poison(dump: RequestDump) -> RequestDump:
+    """Return the dump with `HOSTILE` for each of its texts that may be anything, and for a name among its sources."""
+    return RequestDump.model_validate(_poison(dump.model_dump(mode="json")))
+
+
+def _poison(value: object, field: str = "") -> object:
+    if isinstance(value, dict):
+        return {HOSTILE if key == "core" else key: _poison(inner, key) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_poison(inner, field) for inner in value]
+    return HOSTILE if isinstance(value, str) and field not in _CLOSED else value
 
 
 def _request(index: int, run: str, begins: float, first_generation: int) -> RequestDump:

@@ -6,7 +6,7 @@ from io import StringIO
 
 from rich.console import Console
 
-from dumps import build_run
+from dumps import build_run, poison
 from kedi_compile.dump.schema import RequestDump
 from kedi_compile.report.expansion import show
 from kedi_compile.report.selection import Numbered
@@ -56,17 +56,10 @@ def test_a_long_text_is_cut_to_eight_lines() -> None:
 
 def test_neither_markup_nor_an_escape_is_obeyed() -> None:
     """In facts, cells and texts."""
-    dump = build_run()[8]
-    assert dump.assembly is not None
-    hostile = "[red]x[/red] \x1b[2J \x9b31m"
-    history = dump.history.model_copy(update={"added": (hostile,)})
-    contracts = tuple(c.model_copy(update={"reason": hostile}) for c in dump.assembly.contracts)
-    assembly = dump.assembly.model_copy(update={"contracts": contracts, "notes": (hostile,)})
+    text = expanded(poison(build_run()[8]))
 
-    text = expanded(dump.model_copy(update={"error": hostile, "history": history, "assembly": assembly}))
-
-    assert text.count(r"[red]x[/red] \x1b[2J \x9b31m") == 6
-    assert not set(text) & {"\x1b", "\x9b"}
+    assert "[bold]" in text
+    assert not set(text) & {"\x1b", "\x9b", "\x00"}
 
 
 def test_decisions_have_a_colour_at_a_terminal() -> None:

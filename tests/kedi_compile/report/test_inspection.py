@@ -106,6 +106,7 @@ def _cut(text: str) -> str:
     [
         ("none.jsonl", None, "There is no dump at 'none.jsonl'; name the file that `dump=` was given\n"),
         (".", None, "There is no dump at '.'; name the file that `dump=` was given\n"),
+        ("x" * 300, None, f"The dump '{'x' * 300}' cannot be read: File name too long\n"),
         ("a", "", "a holds no request; name a file that requests were dumped to\n"),
         ("a", "a poem\n", "Line 1 of 'a' is no dump: Invalid JSON: expected value at line 1 column 1\n"),
         (
@@ -114,7 +115,7 @@ def _cut(text: str) -> str:
             "Line 1 of 'a' is a dump of version 2, and this release reads up to version 1; read it with a newer one\n",
         ),
     ],
-    ids=["missing", "directory", "empty", "no dump", "newer"],
+    ids=["missing", "directory", "long name", "empty", "no dump", "newer"],
 )
 def test_what_is_no_dump_is_one_line(
     monkeypatch: pytest.MonkeyPatch,

@@ -11,11 +11,9 @@ from typing import Final
 import pytest
 from plotly.offline import get_plotlyjs
 
-from dumps import build_run, grow
-from kedi_compile.dump.schema import RequestDump
+from dumps import HOSTILE, build_run, grow, poison
 from kedi_compile.report.page import render
 
-HOSTILE: Final = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&{{ 7*7 }}\x1b\x00"
 LOADS: Final = frozenset(
     {"src", "href", "srcset", "action", "data", "poster", "background", "formaction", "xlink:href"}
 )
@@ -51,30 +49,6 @@ class Seen(HTMLParser):
 def sample() -> str:
     """Return the page of the sample run."""
     return render("run.jsonl", build_run())
-
-
-def poisoned() -> RequestDump:
-    """Return a request of which every free text is hostile."""
-
-    def poison(value: object) -> object:
-        if isinstance(value, dict):
-            return {HOSTILE if key == "core" else key: poison(inner) for key, inner in value.items()}
-        if isinstance(value, list):
-            return [poison(inner) for inner in value]
-        return value
-
-    dumped = build_run()[8].model_dump(mode="json")
-    words = {"answered", "included", "compacted", "omitted", "rehydrated", "edited", "kept", "dropped", "archived"}
-    words |= {"visible", "not_visible", "full", "extracted", "acknowledged", "stale"}
-    text = json.dumps(poison(dumped))
-    hostile = json.dumps(HOSTILE)[1:-1]
-    return RequestDump.model_validate_json(
-        re.sub(
-            r'(?<=: )"([^"\\]|\\.)*"|(?<=\[)"([^"\\]|\\.)*"',
-            lambda match: match[0] if match[0][1:-1] in words else f'"{hostile}"',
-            text,
-        )
-    )
 
 
 def test_the_page_holds_each_chart_once_and_a_row_a_request() -> None:
@@ -113,7 +87,7 @@ def test_the_figures_are_those_of_the_run() -> None:
 
 def test_no_text_becomes_an_element() -> None:
     """Whatever a text says, the page has the elements it would have anyway."""
-    clean, seen = Seen(render("a", [build_run()[8]])), Seen(render(HOSTILE, [poisoned()]))
+    clean, seen = Seen(render("a", [build_run()[8]])), Seen(render(HOSTILE, [poison(build_run()[8])]))
 
     assert seen.tags == clean.tags
     assert {name for name, _ in seen.attributes} == {name for name, _ in clean.attributes}
@@ -121,9 +95,9 @@ def test_no_text_becomes_an_element() -> None:
 
 def test_no_text_is_changed_but_for_its_control_characters() -> None:
     """They are spelt out, and the template's own language is not read."""
-    seen = Seen(render("a", [poisoned()]))
+    seen = Seen(render("a", [poison(build_run()[8])]))
 
-    shown = HOSTILE.replace("\x1b\x00", r"\x1b\x00")
+    shown = HOSTILE.replace("\x1b", r"\x1b").replace("\x00\x9b", r"\x00\x9b")
     assert shown in seen.texts["dd"]
     assert shown in seen.texts["td"]
     assert shown in seen.texts["div"]
@@ -131,7 +105,9 @@ def test_no_text_is_changed_but_for_its_control_characters() -> None:
 
 def test_the_charts_data_is_json_that_ends_nowhere_early() -> None:
     """No sign that could end the element or open a comment stands in it."""
-    scripts = re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', render("a", [poisoned()]), re.DOTALL)
+    scripts = re.findall(
+        r'<script type="application/json"[^>]*>(.*?)</script>', render("a", [poison(build_run()[8])]), re.DOTALL
+    )
 
     assert scripts
     for script in scripts:
@@ -169,6 +145,14 @@ def test_a_long_run_shows_its_last_requests() -> None:
     assert 'id="request-100"' not in page
     assert "The charts hold all 600 requests, this table the last 500;" in page
     assert "this table the last" not in sample()
+
+
+def test_a_long_value_is_cut() -> None:
+    """A fact or a cell has an end too."""
+    page = render("a", [build_run()[9].model_copy(update={"error": "x" * 9_999})])
+
+    assert f"<dd>{'x' * 2_000}…</dd>" in page
+    assert "x" * 2_001 not in page
 
 
 def test_a_long_text_is_cut() -> None:

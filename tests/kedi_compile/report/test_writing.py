@@ -56,8 +56,9 @@ def test_an_existing_page_is_overwritten(monkeypatch: pytest.MonkeyPatch, capsys
             "gone/report.html",
             "gone/report.html cannot be written: No such file or directory; name a file in a directory that can be\n",
         ),
+        ("x" * 300, f"{'x' * 300} cannot be written: File name too long; name a file in a directory that can be\n"),
     ],
-    ids=["directory", "dump", "device", "no directory"],
+    ids=["directory", "dump", "device", "no directory", "long name"],
 )
 def test_a_place_that_cannot_be_written_is_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], target: str, line: str
