@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kedi_compile.assembly.contracts import SelectedContract
-from kedi_compile.assembly.frame import Frame, SteeringSlot, Verification
+from kedi_compile.assembly.frame import Frame, ProofState, SteeringSlot, Verification
 from kedi_compile.assembly.items import Item
 from kedi_compile.assembly.live_frame import ACKNOWLEDGED, SUPERSEDED
 from kedi_compile.assembly.sources import Source, Visibility
@@ -42,7 +42,7 @@ def _source(item: Item, source: Source) -> SourceDump:
         version=source.version,
         coverage="unknown" if source.coverage is None else str(source.coverage),
         visibility=(item.form.visibility or Visibility.NOT_VISIBLE).value,
-        fidelity=source.fidelity.value,
+        fidelity=(item.form.fidelity or source.fidelity).value,
         decision=item.form.decision,
         reason=item.form.reason,
         tokens=item.tokens,
@@ -74,7 +74,7 @@ def proofs_of(items: Iterable[Item]) -> tuple[ProofDump, ...]:
         ProofDump(
             claim=check.claim,
             state=check.state.value,
-            reason=f"stale by mutation {check.stale_by}" if check.stale_by else check.detail,
+            reason=f"stale by mutation {check.stale_by}" if check.state is ProofState.STALE else check.detail,
         )
         for check in checks
     )

@@ -101,11 +101,17 @@ class AssembledRequest:
     @cached_property
     def bodies(self) -> dict[str, str]:
         """The exact bodies that the late text shows, as handle -> digest."""
-        shown = ((item.record, item.form.visibility) for item in self.items)
+        return self._bodies(Visibility.VISIBLE)
+
+    @cached_property
+    def bodies_earlier(self) -> dict[str, str]:
+        """The bodies that the late text says an earlier tail of the run shows, as handle -> digest."""
+        return self._bodies(Visibility.VISIBLE_EARLIER)
+
+    def _bodies(self, visibility: Visibility) -> dict[str, str]:
+        shown = (item.record for item in self.items if item.form.visibility is visibility)
         return {
-            source.handle: source.digest
-            for source, visibility in shown
-            if isinstance(source, Source) and visibility is Visibility.VISIBLE and source.digest is not None
+            source.handle: source.digest for source in shown if isinstance(source, Source) and source.digest is not None
         }
 
     @cached_property

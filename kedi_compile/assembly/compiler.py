@@ -11,8 +11,6 @@ import copy
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, Literal
 
-import orjson
-
 from kedi_compile.assembly.assembled import HEADINGS, AssembledRequest
 from kedi_compile.assembly.contracts import (
     ContractRegistry,
@@ -119,10 +117,11 @@ class RequestCompiler:
         if self.extraction is None:
             return ()
         request = self._laid_out(inputs, count)
-        room = inputs.budget.most_at_once or inputs.budget.room or 0
+        most, whole = inputs.budget.most_at_once, inputs.budget.room
+        room = whole if most is None else most
         requirements = tuple(one.text for one in request.frame.requirements)
         objective = request.frame.epoch.objective or request.frame.epoch.raw_objective
-        found = ((item, _wish(item, request.evidence, inputs)) for item in request.items)
+        found = ((item, _wish(item, request.evidence, inputs, count)) for item in request.items)
         return tuple(
             ExtractionRequest(item.record, objective, requirements, wish, room)
             for item, wish in found
@@ -160,7 +159,7 @@ class RequestCompiler:
         bodies = ((source.handle, source.body) for source in evidence.sources if source.body is not None)
         overwhelming = frozenset(handle for handle, body in bodies if most is not None and count(body) > most)
         yield epoch_candidate(frame, self.ui_tokens)
-        yield from evidence_candidates(evidence, inputs.budget, overwhelming)
+        yield from evidence_candidates(evidence, inputs.budget, overwhelming, self.ui_tokens)
         yield from frame_candidates(frame)
         yield from current_candidates(frame, inputs.current_message, self.ui_tokens)
 
@@ -201,18 +200,25 @@ def _check_callbacks(inputs: object, extraction: object) -> None:
         raise AssemblyError(msg)
 
 
-def _wish(item: Item, evidence: Evidence, inputs: RequestInputs) -> Literal["overwhelming", "requested"] | None:
+def _wish(
+    item: Item, evidence: Evidence, inputs: RequestInputs, count: Count
+) -> Literal["overwhelming", "requested"] | None:
     """Why a source is to be extracted, or None; one that is shown earlier or rehydrated is not."""
     source = item.record
     if not isinstance(source, Source) or source.body is None or source.handle in evidence.extractions:
         return None
     if source.handle in evidence.rehydrated or item.form.visibility is Visibility.VISIBLE_EARLIER:
         return None
+    if source.is_unhandled:
+        return None
     if source.extract:
         return "requested"
+    if source.visibility is Visibility.NOT_VISIBLE:
+        return None
     most = inputs.budget.most_at_once
-    is_out = item.form.decision == "omitted" and source.visibility is not Visibility.NOT_VISIBLE
-    return "overwhelming" if is_out or (most is not None and item.tokens > most) else None
+    is_out = item.form.decision == "omitted"
+    is_much = most is not None and not source.requested and count(source.body) > most
+    return "overwhelming" if is_out or is_much else None
 
 
 _FAMILIES: Final[Mapping[Place, str]] = {
@@ -238,8 +244,8 @@ def _sizes(items: Iterable[Item]) -> dict[str, int]:
 def _fixed_sizes(inputs: RequestInputs, count: Count) -> dict[str, int]:
     """The tokens of what no reduction touches: the history, earlier tails, tools and response format, headings."""
     tools = sum(count(tool.name) + count(tool.text) for tool in inputs.environment.tools or ())
-    form = 0 if inputs.response_format is None else count(orjson.dumps(inputs.response_format).decode())
-    headings = sum(map(count, HEADINGS.values()))
+    form = count(inputs.response_text)
+    headings = sum(count(f"{heading}\n\n") for heading in HEADINGS.values())
     return {
         "headings": headings,
         "tools": tools + form,

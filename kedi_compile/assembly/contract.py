@@ -15,7 +15,7 @@ from kedi_compile.assembly.wording import check_text, digest_of, normalised
 from kedi_compile.errors import AssemblyError
 
 EXPLICIT_KINDS: Final = frozenset({"security", "release", "research", "delegation", "hardware", "ui"})
-"""Ids of contracts that are explicit-only whatever they say themselves."""
+"""Ids of contracts, in any case of letters, that are explicit-only whatever they say themselves."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Contract:
         if self.explicit_only and self.phases:
             msg = f"Contract {self.id!r} is explicit-only and names phases; drop one of the two"
             raise AssemblyError(msg)
-        object.__setattr__(self, "explicit_only", self.explicit_only or self.id in EXPLICIT_KINDS)
+        object.__setattr__(self, "explicit_only", self.explicit_only or self.id.casefold() in EXPLICIT_KINDS)
 
     @cached_property
     def hash(self) -> str:

@@ -30,21 +30,32 @@ _FIELDS: Final[dict[str, type | tuple[type, ...]]] = {
     "explicit_only": bool,
 }
 """Field -> what it must be."""
+_RIGHT: Final = {
+    "id": "text",
+    "version": "text or a whole number",
+    "phases": "a list",
+    "explicit_only": "true or false",
+}
 
 
 def read_folder(folder: Path) -> Iterator[Contract]:
     """Yield the contract of each `*.md` file of a folder, by name.
 
     Raises:
-        AssemblyError: there is no such folder, it holds no such file, or one of them is no contract.
+        AssemblyError: there is no such folder, it holds no such file, one of them is no contract, or two have one id.
     """
     files = sorted(folder.glob("*.md")) if folder.is_dir() else []
     if not files:
         why = "holds no *.md file" if folder.is_dir() else "is no folder"
         msg = f"{folder} {why}; contracts are markdown files with YAML front matter"
         raise AssemblyError(msg)
+    seen: dict[str, Path] = {}
     for file in files:
-        yield read_contract(file)
+        contract = read_contract(file)
+        if (other := seen.setdefault(contract.id, file)) is not file:
+            msg = f"{file}: the id {contract.id!r} is that of {other} too; ids name one contract each"
+            raise AssemblyError(msg)
+        yield contract
 
 
 def read_contract(file: Path) -> Contract:
@@ -78,6 +89,7 @@ def _split(file: Path) -> tuple[Mapping[str, Any], str]:
         raise AssemblyError(msg)
     try:
         front = yaml.safe_load(match["front"])
+        _check_keys(match["front"], file)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         msg = f"{file}: the front matter is no YAML: {' '.join(str(error).split())[:200]}"
         raise AssemblyError(msg) from error
@@ -96,6 +108,14 @@ def _text(file: Path) -> str:
         raise AssemblyError(msg) from error
 
 
+def _check_keys(front: str, file: Path) -> None:
+    node = yaml.compose(front, Loader=yaml.SafeLoader)
+    keys = [key.value for key, _ in node.value] if isinstance(node, yaml.MappingNode) else []
+    if twins := sorted({str(key) for key in keys if keys.count(key) > 1}):
+        msg = f"{file}: the front matter gives {' and '.join(twins)} more than once"
+        raise AssemblyError(msg)
+
+
 def _check_fields(front: object, file: Path) -> None:
     if not isinstance(front, dict):
         msg = f"{file}: the front matter is {type(front).__name__}, and must be a mapping with id and version"
@@ -105,5 +125,5 @@ def _check_fields(front: object, file: Path) -> None:
             msg = f"{file}: the front matter has the unknown field {name!r}; known are {', '.join(_FIELDS)}"
             raise AssemblyError(msg)
         if not isinstance(value, _FIELDS[name]) or (name == "version" and isinstance(value, bool)):
-            msg = f"{file}: {name} is {value!r}; write version as text or a whole number, phases as a list"
+            msg = f"{file}: {name} is {value!r}, and must be {_RIGHT[name]}"
             raise AssemblyError(msg)

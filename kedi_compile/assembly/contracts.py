@@ -99,7 +99,7 @@ def _reason(contract: Contract, observed: ObservedPhase, named: Mapping[str, str
     if contract.id in named:
         return f"named by {named[contract.id]}"
     if observed.phase in contract.phases and not contract.explicit_only:
-        return f"phase {observed.phase}: {observed.reason}"
+        return f"phase {observed.phase}, {observed.reason}"
     return None
 
 

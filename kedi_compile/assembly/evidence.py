@@ -41,6 +41,8 @@ class EvidenceLedger:
     def record(self, source: Source) -> Source:
         """Make a source current, in the place of one with the same path, version and coverage.
 
+        What was extracted from it, and whether it is rehydrated, stays while its handle and body do.
+
         Raises:
             UnknownInputError: it is no Source.
             AssemblyError: another source has its handle, or its `derived_from` leads back to itself.
@@ -49,7 +51,9 @@ class EvidenceLedger:
         with self._lock:
             others = [one for one in self._sources.current if one.key != source.key]
             _check_ancestry(source, by_handle([*others, source]))
-            self._forget(source)
+            old = self._sources.get(source.key)
+            if old is not None and (old.handle, old.digest) != (source.handle, source.digest):
+                self._forget(old)
             self._sources.put(source.key, source, "superseded by a newer record of the same path, version and coverage")
         return source
 

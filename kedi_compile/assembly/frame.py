@@ -6,13 +6,16 @@ Assembly specification, Dynamic frame requirements.
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import PurePosixPath
 
 from kedi_compile.assembly.records import Retired
 from kedi_compile.assembly.sources import Provenance
-from kedi_compile.assembly.wording import check_text
+from kedi_compile.assembly.typed import typed
+from kedi_compile.assembly.wording import check_optional, check_text, check_texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +53,30 @@ class SteeringSlot:
     def __post_init__(self) -> None:
         check_text(self.id, "The id of a steering slot")
         check_text(self.text, f"The text of steering {self.id!r}")
+        typed(self.provenance, Provenance, f"`provenance` of steering {self.id!r}")
 
 
 @dataclass(frozen=True, slots=True)
 class Acknowledgement:
-    """A structured acknowledgement of steering; `by` says what gave it, such as a tool call or a field of an answer."""
+    """A structured acknowledgement of steering; `by` says what gave it, such as a tool call or a field of an answer.
+
+    Raises:
+        AssemblyError: a text is blank or no UTF-8.
+    """
 
     steering_id: str
     by: str
+
+    def __post_init__(self) -> None:
+        check_text(self.steering_id, "`Acknowledgement.steering_id`")
+        check_text(self.by, f"What acknowledges steering {self.steering_id!r}")
 
 
 @dataclass(frozen=True, slots=True)
 class Mutation:
     """A change that was made; `paths` are files or folders, and none means that it may touch anything.
+
+    `id` names one change; a second change has an id of its own, even where it does the same.
 
     Raises:
         AssemblyError: a text is blank or no UTF-8.
@@ -75,6 +89,7 @@ class Mutation:
     def __post_init__(self) -> None:
         check_text(self.id, "The id of a mutation")
         check_text(self.summary, f"The summary of mutation {self.id!r}")
+        check_texts(self.paths, f"The paths of mutation {self.id!r}")
 
 
 class ProofState(StrEnum):
@@ -89,8 +104,9 @@ class ProofState(StrEnum):
 class Verification:
     """The current check of a claim; `paths` are what it depends on, and none means anything.
 
-    `after` is the id of the last mutation that the check saw; a live frame fills in the newest. `stale_by` is the
-    mutation that made it stale; only a check that passed can become stale.
+    `after` is the id of the last mutation that the check saw, and empty for none; where it is None, a live frame fills
+    in the newest. A check that runs beside the work takes it from `LiveFrame.newest_mutation` when it starts.
+    `stale_by` is the mutation that made it stale; only a check that passed can become stale.
 
     Raises:
         AssemblyError: a text is blank or no UTF-8.
@@ -106,6 +122,11 @@ class Verification:
     def __post_init__(self) -> None:
         check_text(self.claim, "The claim of a verification")
         check_text(self.detail, f"The detail of the verification of {self.claim!r}", may_be_blank=True)
+        check_texts(self.paths, f"The paths of the verification of {self.claim!r}")
+        typed(self.passed, bool, f"`passed` of the verification of {self.claim!r}")
+        if self.after is not None:
+            check_text(self.after, f"`after` of the verification of {self.claim!r}", may_be_blank=True)
+        check_optional(self.stale_by, f"`stale_by` of the verification of {self.claim!r}")
 
     @property
     def state(self) -> ProofState:
@@ -132,8 +153,21 @@ def newest_touching(verification: Verification, mutations: Sequence[Mutation]) -
 
 
 def _touch(mine: str, theirs: str) -> bool:
-    mine, theirs = mine.rstrip("/"), theirs.rstrip("/")
-    return mine == theirs or mine.startswith(f"{theirs}/") or theirs.startswith(f"{mine}/")
+    """Whether two paths may meet; one of which nobody knows where it begins may meet any."""
+    first, second = _parts(mine), _parts(theirs)
+    if (first[:1] == ("/",)) != (second[:1] == ("/",)) or ".." in (*first, *second):
+        return True
+    shorter = min(len(first), len(second))
+    return first[:shorter] == second[:shorter]
+
+
+def _parts(path: str) -> tuple[str, ...]:
+    return PurePosixPath(posixpath.normpath(path.replace("\\", "/"))).parts
+
+
+def canonical(name: str) -> str:
+    """Return a name that people write without what two ways of writing it may differ in: case and spacing."""
+    return " ".join(name.split()).casefold()
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +226,7 @@ class WorkItem:
         check_text(self.id, "The id of a work item")
         check_text(self.title, f"The title of work item {self.id!r}")
         check_text(self.note, f"The note of work item {self.id!r}", may_be_blank=True)
+        typed(self.state, WorkState, f"`state` of work item {self.id!r}")
 
 
 FrameRecord = TaskEpoch | SteeringSlot | Mutation | Verification | Requirement | Recovery | WorkItem

@@ -18,6 +18,7 @@ from kedi_compile.assembly.contracts import SelectedContract
 from kedi_compile.assembly.evidence import EvidenceLedger
 from kedi_compile.assembly.live_frame import LiveFrame
 from kedi_compile.assembly.sources import Provenance
+from kedi_compile.assembly.typed import typed
 from kedi_compile.assembly.wording import check_text, digest_of
 from kedi_compile.errors import AssemblyError, UnknownInputError
 
@@ -72,11 +73,26 @@ class RepositoryInstructions:
     def __post_init__(self) -> None:
         check_text(self.text, f"The repository instructions for {self.root!r}")
         check_text(self.root, "The root of repository instructions")
+        typed(self.provenance, Provenance, f"`provenance` of the repository instructions for {self.root!r}")
 
     def applies_to(self, working_root: str) -> bool:
         """Whether the working root is the root, or below it."""
         mine, theirs = self.root.rstrip("/"), working_root.rstrip("/")
         return theirs == mine or theirs.startswith(f"{mine}/")
+
+
+def _json(value: object, what: str) -> str:
+    try:
+        return orjson.dumps(value, default=_plain, option=orjson.OPT_SORT_KEYS).decode()
+    except TypeError as error:
+        msg = f"{what} is no JSON: {error}"
+        raise AssemblyError(msg) from error
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(type(value).__name__)
 
 
 @dataclass(frozen=True)
@@ -96,13 +112,8 @@ class ToolSchema:
 
     def __post_init__(self) -> None:
         check_text(self.name, "The name of a tool")
-        try:
-            text = orjson.dumps(
-                {"description": self.description, "parameters": self.parameters}, option=orjson.OPT_SORT_KEYS
-            ).decode()
-        except TypeError as error:
-            msg = f"The schema of tool {self.name!r} is no JSON: {error}"
-            raise AssemblyError(msg) from error
+        schema = {"description": self.description, "parameters": self.parameters}
+        text = _json(schema, f"The schema of tool {self.name!r}")
         object.__setattr__(self, "text", text)
         object.__setattr__(self, "digest", digest_of(text))
 
@@ -112,11 +123,25 @@ class RuntimeEnvironment:
     """Where the agent runs: the working root, facts in a few words each, and its tools.
 
     `tools` is None where the adapter fills in the tools of the agent.
+
+    Raises:
+        AssemblyError: a text is blank or no UTF-8.
+        UnknownInputError: a tool is no ToolSchema.
     """
 
     working_root: str = "/"
     facts: Mapping[str, str] = field(default_factory=dict)
     tools: tuple[ToolSchema, ...] | None = None
+
+    def __post_init__(self) -> None:
+        check_text(self.working_root, "The working root")
+        if not isinstance(self.facts, Mapping):
+            raise _unknown("`RuntimeEnvironment.facts`", self.facts, Mapping)
+        for name, fact in self.facts.items():
+            check_text(name, "The name of a fact")
+            check_text(fact, f"The fact {name!r}")
+        for tool in typed(() if self.tools is None else self.tools, tuple, "`RuntimeEnvironment.tools`"):
+            typed(tool, ToolSchema, "`RuntimeEnvironment.tools`")
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +215,11 @@ class RequestInputs:
     current_message: str | None = None
     response_format: Mapping[str, Any] | None = None
 
+    @property
+    def response_text(self) -> str:
+        """The response format as JSON; empty without one."""
+        return "" if self.response_format is None else _json(self.response_format, "The response format")
+
     def __post_init__(self) -> None:
         for one in fields(self):
             kinds = _KINDS[one.name]
@@ -203,6 +233,8 @@ class RequestInputs:
         _refuse_twins("repository instruction", [one.root for one in self.repository])
         if self.current_message is not None:
             check_text(self.current_message, "The current message")
+        if self.response_format is not None:
+            _json(self.response_format, "The response format")
 
 
 _KINDS: Final[Mapping[str, type | UnionType]] = MappingProxyType(

@@ -20,9 +20,17 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from kedi_compile.assembly.assembled import AssembledRequest
-from kedi_compile.assembly.frame import SteeringSlot, Verification, newest_touching
+from kedi_compile.assembly.frame import (
+    Mutation,
+    Requirement,
+    SteeringSlot,
+    Verification,
+    WorkItem,
+    canonical,
+    newest_touching,
+)
 from kedi_compile.assembly.inputs import RepositoryInstructions
-from kedi_compile.assembly.items import Item, Trust, one_line
+from kedi_compile.assembly.items import Item, Trust
 from kedi_compile.assembly.late import proof_head
 from kedi_compile.assembly.places import Place
 from kedi_compile.assembly.sources import Fidelity, Source, Visibility
@@ -76,12 +84,17 @@ def no_duplicate_records(request: AssembledRequest) -> Iterator[BrokenInvariant]
 
 
 def _canonical_id(item: Item) -> str:
-    # A path or a handle is exact; the id of a card or an action is a name that people write.
-    return item.id if isinstance(item.record, Source) else one_line(item.id).casefold()
+    return item.id if isinstance(item.record, (Source, Mutation)) else canonical(item.id)
 
 
 def _words(item: Item) -> str:
-    return item.form.text.partition(": ")[2] or item.id if item.kind == "work_item" else item.form.text
+    match item.record:
+        case WorkItem(title=title, note=note):
+            return canonical(f"{title}; {note}")
+        case Requirement(text=text):
+            return canonical(text)
+        case _:
+            return f"{item.form.text}\0{item.id}"
 
 
 def no_partial_as_full(request: AssembledRequest) -> Iterator[BrokenInvariant]:
@@ -97,17 +110,18 @@ def _partial(source: Source) -> str | None:
         return f"it is derived from {source.derived_from!r}"
     if source.body is None or source.coverage is None:
         return None
-    size = utf8_size(source.body)
-    if source.coverage.is_whole:
-        is_short = source.size is not None and source.size != size
-        return f"its body has {size:,} bytes of {source.size:,}" if is_short else None
-    there = size if source.coverage.unit == "bytes" else _lines(source.body)
-    wanted = source.coverage.size
-    return f"its body has {there:,} {source.coverage.unit}, not {wanted:,}" if there != wanted else None
+    size, coverage = utf8_size(source.body), source.coverage
+    if coverage.is_whole:
+        is_other = source.size is not None and source.size != size
+        return f"its body has {size:,} bytes, and the whole source {source.size:,}" if is_other else None
+    if coverage.unit == "bytes" and source.size is not None and coverage.ranges[-1][1] > source.size:
+        return f"it covers {coverage}, and the whole source has {source.size:,} bytes"
+    there = size if coverage.unit == "bytes" else _lines(source.body)
+    return f"its body has {there:,} {coverage.unit}, not {coverage.size:,}" if there != coverage.size else None
 
 
 def _lines(body: str) -> int:
-    return body.count("\n") + (not body.endswith("\n"))
+    return body.count("\n") + (body != "" and not body.endswith("\n"))
 
 
 def no_stale_success(request: AssembledRequest) -> Iterator[BrokenInvariant]:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 import orjson
 
 from kedi_compile.assembly.places import Place
-from kedi_compile.assembly.sources import Visibility
-from kedi_compile.assembly.wording import fenced
+from kedi_compile.assembly.sources import Fidelity, Visibility
+from kedi_compile.assembly.wording import fence_of, fenced
 from kedi_compile.dump.schema import Decision
 
 
@@ -31,7 +32,8 @@ class Trust(StrEnum):
 class Form:
     """One way an item may be shown; without text and body it is not.
 
-    `narration` is free prose in it that may be told elsewhere too. `visibility` is that of a source.
+    `narration` is free prose in it that may be told elsewhere too. `visibility` and `fidelity` are those of a source
+    as it is shown.
     """
 
     text: str
@@ -40,6 +42,7 @@ class Form:
     reason: str = ""
     narration: str = ""
     visibility: Visibility | None = None
+    fidelity: Fidelity | None = None
 
     @property
     def is_shown(self) -> bool:
@@ -52,6 +55,14 @@ class Form:
         if self.body is None:
             return self.text
         return f"{self.text}\n\n{fenced(self.body)}" if self.text else fenced(self.body)
+
+    @property
+    def around(self) -> str:
+        """Everything that is sent with the body: the text, both fences, and what parts it from its neighbours."""
+        if self.body is None:
+            return f"{self.text}\n\n"
+        fence = fence_of(self.body)
+        return f"{self.text}\n\n{fence}\n\n{fence}\n\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +90,13 @@ class Item:
     tokens: int
 
 
+_BREAKS: Final = {code: f"\\u{code:04x}" for code in (0x7F, 0x85, 0x2028, 0x2029)}
+"""Characters that JSON leaves as they are, and a reader may take for the end of a line."""
+
+
 def quoted(text: str) -> str:
     """Return a name from outside in quotes, on one line, so that nothing in it reads as a heading."""
-    return orjson.dumps(text).decode()
+    return orjson.dumps(text).decode().translate(_BREAKS)
 
 
 def one_line(text: str) -> str:

@@ -25,7 +25,7 @@ RECENT_MUTATIONS = 20
 def epoch_candidate(frame: Frame, tokens: UiTokens) -> Candidate:
     """Return the epoch: the user's words, and the objective now."""
     epoch = frame.epoch
-    raw = tokens.clean(normalised(epoch.raw_objective))
+    raw = tokens.clean(epoch.raw_objective)
     objective = f"Objective now: {one_line(epoch.objective)}\n\n" if epoch.objective else ""
     text = f"# Task epoch {quoted(epoch.id)}\n\n{objective}The user's request, word for word:"
     form = Form(text, raw.text, reason=f"the active task epoch{told(raw)}")
@@ -39,11 +39,11 @@ def told(user: UserText) -> str:
 
 
 def evidence_candidates(
-    evidence: Evidence, budget: ContextBudget, count_is_overwhelming: frozenset[str]
+    evidence: Evidence, budget: ContextBudget, overwhelming: frozenset[str], tokens: UiTokens
 ) -> Iterator[Candidate]:
-    """Yield the sources, in the order they became current."""
+    """Yield the sources, in the order they became current; `overwhelming` are the handles of too much at once."""
     for source in evidence.sources:
-        yield source_candidate(source, evidence, budget, is_overwhelming=source.handle in count_is_overwhelming)
+        yield source_candidate(source, evidence, budget, tokens, is_overwhelming=source.handle in overwhelming)
 
 
 def frame_candidates(frame: Frame) -> Iterator[Candidate]:
@@ -87,7 +87,8 @@ _PROOF_WORDS = {
 
 def proof_head(verification: Verification) -> str:
     """Return the line that says what a check says now."""
-    by = f" by mutation {quoted(verification.stale_by)}" if verification.stale_by else ""
+    is_stale = verification.state is ProofState.STALE
+    by = f" by mutation {quoted(verification.stale_by or '')}" if is_stale else ""
     return f"- check of {quoted(verification.claim)}: {_PROOF_WORDS[verification.state]}{by}"
 
 

@@ -22,6 +22,7 @@ from kedi_compile.assembly.frame import (
     TaskEpoch,
     Verification,
     WorkItem,
+    canonical,
     newest_touching,
 )
 from kedi_compile.assembly.records import Records
@@ -45,6 +46,7 @@ class LiveFrame:
     def __init__(self, epoch: TaskEpoch) -> None:
         self._lock = threading.Lock()
         self._records: Records[Key, FrameRecord] = Records()
+        self._renewed: set[str] = set()
         self.begin(epoch)
 
     def begin(self, epoch: TaskEpoch) -> None:
@@ -83,26 +85,39 @@ class LiveFrame:
         """Note a change, and make each check that passed and depends on it stale."""
         typed(mutation, Mutation, "The live frame")
         with self._lock:
-            self._records.put((Mutation, mutation.id), mutation, "superseded by a newer record of the mutation")
+            key = (Mutation, mutation.id)
+            if self._records.drop(key, "superseded by a newer record of the mutation") is not None:
+                self._renewed.add(mutation.id)
+            self._records.put(key, mutation, "")
             for record in self._of(Verification):
                 if record.passed and record.depends_on(mutation):
-                    self._records.amend((Verification, record.claim), replace(record, stale_by=mutation.id))
+                    stale = replace(record, stale_by=mutation.id)
+                    self._records.amend((Verification, canonical(record.claim)), stale)
+
+    @property
+    def newest_mutation(self) -> str:
+        """The id of the newest mutation, empty for none: what a check that starts now names as `after`."""
+        with self._lock:
+            return next((mutation.id for mutation in reversed(self._of(Mutation))), "")
 
     def verify(self, verification: Verification) -> None:
         """Make a check the current one of its claim; it is stale at once if a mutation came behind what it saw."""
         typed(verification, Verification, "The live frame")
         with self._lock:
             mutations = self._of(Mutation)
-            if verification.after is None and mutations:
-                verification = replace(verification, after=mutations[-1].id)
+            if verification.after is None:
+                verification = replace(verification, after=mutations[-1].id if mutations else "")
+            elif verification.after in self._renewed:
+                verification = replace(verification, after="")  # which of its records the check saw, nobody knows
             later = newest_touching(verification, mutations) if verification.passed else None
             checked = replace(verification, stale_by=later.id if later else verification.stale_by)
-            key = (Verification, verification.claim)
+            key = (Verification, canonical(verification.claim))
             self._records.put(key, checked, "superseded by a newer check of the claim")
 
     def require(self, requirement: Requirement) -> None:
         """Note a requirement that is not met."""
-        self._put(Requirement, requirement.id, requirement, "superseded by a newer record of the requirement")
+        key = canonical(typed(requirement, Requirement, "The live frame").id)
+        self._put(Requirement, key, requirement, "superseded by a newer record of the requirement")
 
     def resolve(self, requirement_id: str, reason: str) -> None:
         """Retire a requirement that is met or given up.
@@ -110,13 +125,24 @@ class LiveFrame:
         Raises:
             AssemblyError: there is no such requirement.
         """
-        if self._drop(Requirement, requirement_id, reason) is None:
+        if self._drop(Requirement, canonical(requirement_id), reason) is None:
             msg = f"There is no unresolved requirement {requirement_id!r}"
             raise AssemblyError(msg)
 
     def work(self, item: WorkItem) -> None:
         """Make a work item's card the current one."""
-        self._put(WorkItem, item.id, item, "superseded by a newer card of the work item")
+        key = canonical(typed(item, WorkItem, "The live frame").id)
+        self._put(WorkItem, key, item, "superseded by a newer card of the work item")
+
+    def retire_work(self, item_id: str, reason: str) -> None:
+        """Retire a work item's card, for example one that another card stands for.
+
+        Raises:
+            AssemblyError: there is no such work item.
+        """
+        if self._drop(WorkItem, canonical(item_id), reason) is None:
+            msg = f"There is no work item {item_id!r}"
+            raise AssemblyError(msg)
 
     def snapshot(self) -> Frame:
         """Return what the frame holds now."""

@@ -38,6 +38,8 @@ def observe_phase(calls: Iterable[str], tool_phases: Mapping[str, Phase]) -> Obs
             seen[phase].append(name)
     if not seen:
         return ObservedPhase(None, "no tool with a phase was called")
-    found = "; ".join(f"{phase}: {', '.join(names)}" for phase, names in seen.items())
-    phase = next(iter(seen)) if len(seen) == 1 else Phase.MIXED
-    return ObservedPhase(phase, f"calls observed ({found})")
+    if len(seen) == 1:
+        phase, names = seen.popitem()
+        return ObservedPhase(phase, f"observed from calls of {', '.join(names)}")
+    found = "; ".join(f"{', '.join(names)} ({phase})" for phase, names in seen.items())
+    return ObservedPhase(Phase.MIXED, f"observed from calls of {found}")

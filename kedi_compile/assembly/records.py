@@ -44,7 +44,12 @@ class Records(Generic[KeyT, RecordT]):
         return self._current.get(key)
 
     def put(self, key: KeyT, record: RecordT, reason: str) -> None:
-        """Make a record current; `reason` is why an older one of its key is retired."""
+        """Make a record current; `reason` is why an older one of its key is retired.
+
+        The record that is current already stays where it is: what says nothing new replaces nothing.
+        """
+        if self._current.get(key) == record:
+            return
         if (old := self._current.pop(key, None)) is not None:
             self._retired.append(Retired(old, reason))
         self._current[key] = record

@@ -77,11 +77,7 @@ class Fitting:
     def _size(self, form: Form) -> int:
         if not form.is_shown:
             return 0
-        return self._count(form.text) + (0 if form.body is None else self._count(form.body) + _FENCES)
-
-
-_FENCES: Final = 4
-"""Tokens of the fences around a body, from above."""
+        return self._count(form.around) + (0 if form.body is None else self._count(form.body))
 
 
 def fit(candidates: Sequence[Candidate], count: Count, room: int | None) -> tuple[Item, ...]:

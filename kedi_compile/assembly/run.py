@@ -8,8 +8,8 @@ dump. Where a tail stands is the adapter's business. Source: Assembly specificat
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Hashable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Generator, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from kedi_compile.assembly.account import contracts_of
@@ -19,6 +19,7 @@ from kedi_compile.assembly.contracts import SelectedContract
 from kedi_compile.assembly.inputs import ContextBudget, ExperimentalFlag, RequestInputs
 from kedi_compile.assembly.live import LiveRequest
 from kedi_compile.assembly.reduction import Count
+from kedi_compile.assembly.shown import seen_earlier
 from kedi_compile.assembly.sources import Extraction
 from kedi_compile.assembly.typed import typed
 from kedi_compile.dump.schema import AssemblyDump, BudgetDump, TailDump
@@ -28,7 +29,8 @@ from kedi_compile.question import Question
 SUCCESSOR: Final = "This frame replaces the earlier frames of this run."
 """What a tail begins with where earlier ones are sent again."""
 
-_LATE: Final = ("task_epoch", "evidence", "frame", "current")
+_LATE: Final = ("task_epoch", "evidence", "frame", "current", "headings")
+"""What a tail is made of, by the names of the context accounting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,8 @@ class Standing:
 class Tail:
     """A late text that was sent with the message `anchor`; `number` counts from 1.
 
-    `before` stands in front of a user's text, `slot` behind it; by tool results both stand behind.
+    `before` stands in front of a user's text, `slot` behind it; by tool results both stand behind. `bodies` are those
+    it shows, and `leans_on` those it says an earlier tail shows, both as handle -> digest.
     """
 
     number: int
@@ -59,6 +62,7 @@ class Tail:
     tokens: int
     digest: str
     bodies: Mapping[str, str]
+    leans_on: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,7 @@ class AssembledStep:
         sizes = dict(request.sizes)
         if not self.is_new:
             sizes |= dict.fromkeys(_LATE, 0)  # nothing late was sent but the tails
+            sizes["tails"] = _carried(self.tails)
         return whole.model_copy(
             update={
                 "contracts": contracts_of(request.contracts, self.system if sent is None else sent),
@@ -104,9 +109,12 @@ class RunAssembly:
     def __init__(self, compiler: RequestCompiler, count: Count) -> None:
         self._compiler = compiler
         self._count = count
+        self._successor = count(f"{SUCCESSOR}\n\n")
         self._tails: tuple[Tail, ...] = ()
         self._numbers = 0
         self._last: tuple[int, Hashable, AssembledStep] | None = None
+        self._stated: AssembledRequest | None = None
+        """The request whose stable text was sent last."""
 
     def assemble(self, live: LiveRequest, standing: Standing) -> Generator[Question, object, AssembledStep]:
         """Assemble the next request; another attempt at the same one gets the same again.
@@ -128,9 +136,12 @@ class RunAssembly:
 
     def _standing_tails(self, standing: Standing, notes: list[str]) -> tuple[Tail, ...]:
         tails = tuple(tail for tail in self._tails if tail.anchor in standing.present)
-        if gone := [str(tail.number) for tail in self._tails if tail not in tails]:
-            notes.append(f"tail {', '.join(gone)} left with the messages it stood by")
-        return tails
+        if gone := _numbers(tail for tail in self._tails if tail.anchor not in standing.present):
+            notes.append(f"earlier frames left with the messages they stood by: {gone}")
+        if standing.is_bound or not (lost := tuple(_that_lean_on_nothing(tails))):
+            return tails
+        notes.append(f"earlier frames left, because bodies they speak of did: {_numbers(lost)}")
+        return tuple(tail for tail in tails if tail not in lost)
 
     def _inputs(
         self, live: LiveRequest, tails: tuple[Tail, ...], standing: Standing, notes: list[str]
@@ -142,7 +153,7 @@ class RunAssembly:
                 raise AssemblyError(msg)
             found = yield Question("inputs", found, live)
         inputs = _completed(typed(found, RequestInputs, "The request compiler, from `inputs`,"), live)
-        inputs = replace(inputs, budget=_with_tails(inputs.budget, tails))
+        inputs = replace(inputs, budget=_with_tails(inputs.budget, tails, self._successor))
         return replace(inputs, selection=self._selection(inputs, standing, notes))
 
     def _selection(self, inputs: RequestInputs, standing: Standing, notes: list[str]) -> tuple[SelectedContract, ...]:
@@ -156,8 +167,8 @@ class RunAssembly:
             return wanted
         why = "the flag fixed_contracts says so" if is_fixed else "reasoning of this run is bound to them"
         notes.append(
-            f"contracts {', '.join(_names(wanted)) or 'none'} would apply now; those of the run's first "
-            f"request stay, because {why}"
+            f"contracts {', '.join(_names(wanted)) or 'none'} would apply now; those of the request before "
+            f"({', '.join(_names(held)) or 'none'}) stay, because {why}"
         )
         return held
 
@@ -174,14 +185,30 @@ class RunAssembly:
         self, inputs: RequestInputs, tails: tuple[Tail, ...], standing: Standing, notes: list[str]
     ) -> tuple[AssembledRequest, tuple[Tail, ...]]:
         """Compile behind the tails; where there is no room, and nothing is bound to them, without them."""
+        if (same := self._unchanged(inputs, tails)) is not None:
+            return same, tails
         try:
             return self._compiler.compile(inputs, self._count), tails
         except BudgetExceeded:
             if not tails or standing.is_bound:
                 raise
-        notes.append(f"{len(tails)} earlier tails were left out: there is no room for them")
+        notes.append(f"earlier frames were left out, because there is no room for them: {_numbers(tails)}")
         fresh = replace(inputs, budget=_with_tails(inputs.budget, ()))
         return self._compiler.compile(fresh, self._count), ()
+
+    def _unchanged(self, inputs: RequestInputs, tails: tuple[Tail, ...]) -> AssembledRequest | None:
+        """Compile what would be sent in the place of the newest tail; None where it is not what that tail says."""
+        if not tails or any(_that_lean_on_nothing(tails)):
+            return None
+        try:
+            request = self._compiler.compile(
+                replace(inputs, budget=_with_tails(inputs.budget, tails[:-1], self._successor)), self._count
+            )
+        except BudgetExceeded:
+            return None
+        if request.late_digest != tails[-1].digest:
+            return None
+        return replace(request, items=tuple(map(seen_earlier, request.items)))
 
     def _step(
         self,
@@ -191,7 +218,7 @@ class RunAssembly:
         standing: Standing,
         notes: list[str],
     ) -> AssembledStep:
-        is_new = not tails or tails[-1].digest != request.late_digest
+        is_new = not tails or tails[-1].digest != request.late_digest or any(_that_lean_on_nothing(tails))
         if is_new:
             tails = (*tails, self._tail(request, live, standing, is_first=not tails))
         system, changed = self._stable(request, standing, notes)
@@ -205,22 +232,23 @@ class RunAssembly:
             anchor=standing.current,
             before=request.before if is_first else f"{SUCCESSOR}\n\n{request.before}",
             slot=request.slot,
-            tokens=sum(request.sizes[name] for name in (*_LATE, "headings")),
+            tokens=sum(request.sizes[name] for name in _LATE) + (0 if is_first else self._successor),
             digest=request.late_digest,
             bodies=request.bodies,
+            leans_on=request.bodies_earlier,
         )
 
     def _stable(self, request: AssembledRequest, standing: Standing, notes: list[str]) -> tuple[str, bool]:
         """Return the stable text to send, and whether its contracts are others than in the request before."""
-        before = self._last[2] if self._last is not None else None
-        if before is None or before.system == request.system:
-            return request.system, False
-        if standing.is_bound:
-            notes.append("the stable text would be another now; it stays, because reasoning of this run is bound to it")
-            return before.system, False
-        changed = _ids(before.request.contracts) != _ids(request.contracts)
-        notes.append(f"the stable text changed: {', '.join(_changed_places(before.request, request))}")
-        return request.system, changed
+        before = self._stated
+        if before is not None and before.system != request.system:
+            places = ", ".join(_changed_places(before, request))
+            if standing.is_bound:
+                notes.append(f"the stable text stays, because reasoning of this run is bound to it: {places} changed")
+                return before.system, False
+            notes.append(f"the stable text changed: {places}")
+        self._stated = request
+        return request.system, before is not None and _ids(before.contracts) != _ids(request.contracts)
 
 
 def _completed(inputs: RequestInputs, live: LiveRequest) -> RequestInputs:
@@ -233,9 +261,28 @@ def _completed(inputs: RequestInputs, live: LiveRequest) -> RequestInputs:
     return replace(inputs, environment=environment, calls=calls, budget=budget)
 
 
-def _with_tails(budget: ContextBudget, tails: tuple[Tail, ...]) -> ContextBudget:
+def _with_tails(budget: ContextBudget, tails: tuple[Tail, ...], successor: int = 0) -> ContextBudget:
+    """Say what the tails show and take; `successor` are the tokens of what a new tail begins with."""
     sent = {handle: digest for tail in tails for handle, digest in tail.bodies.items()}
-    return replace(budget, sent=sent, carried=sum(tail.tokens for tail in tails))
+    return replace(budget, sent=sent, carried=_carried(tails) + (successor if tails else 0))
+
+
+def _carried(tails: Iterable[Tail]) -> int:
+    return sum(tail.tokens for tail in tails)
+
+
+def _numbers(tails: Iterable[Tail]) -> str:
+    return ", ".join(f"tail {tail.number}" for tail in tails)
+
+
+def _that_lean_on_nothing(tails: Iterable[Tail]) -> Iterator[Tail]:
+    """Yield the tails that speak of a body in an earlier one which no tail before them shows any more."""
+    shown: set[tuple[str, str]] = set()
+    for tail in tails:
+        if not shown.issuperset(tail.leans_on.items()):
+            yield tail
+        else:
+            shown.update(tail.bodies.items())
 
 
 def _ids(contracts: tuple[SelectedContract, ...]) -> list[tuple[str, str]]:

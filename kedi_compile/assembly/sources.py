@@ -7,13 +7,15 @@ exact text of a source is never altered: it is shown whole, or not at all. Which
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import Literal
+from types import MappingProxyType
+from typing import Final, Literal
 
-from kedi_compile.assembly.wording import check_text, digest_of
+from kedi_compile.assembly.typed import typed
+from kedi_compile.assembly.wording import check_optional, check_text, check_texts, digest_of
 from kedi_compile.errors import AssemblyError
 
 
@@ -38,7 +40,7 @@ class Provenance:
     """Where a record came from: a tool call, a path, or a person; `at` is in seconds since 1970.
 
     Raises:
-        AssemblyError: it names nothing.
+        AssemblyError: it names nothing, or a text is no UTF-8.
     """
 
     tool_call_id: str | None = None
@@ -50,6 +52,8 @@ class Provenance:
         if not (self.tool_call_id or self.path or self.author):
             msg = "A provenance names a tool call, a path, or an author; this one names nothing"
             raise AssemblyError(msg)
+        for name in ("tool_call_id", "path", "author"):
+            check_optional(getattr(self, name), f"`Provenance.{name}`")
 
     @property
     def is_tool(self) -> bool:
@@ -65,20 +69,30 @@ class Provenance:
 class Coverage:
     """The part of a source: all of it, or ranges of lines (1-based, both ends included) or bytes (`[start, end)`).
 
+    Lines end in line feeds. A body that covers lines holds each with its line feed, which only the last may lack; so
+    a last line that is blank keeps its own.
+
     Raises:
-        AssemblyError: the ranges are empty, reversed, or overlap.
+        AssemblyError: the unit is unknown, or the ranges are no numbers, empty, reversed, or overlap.
     """
 
     unit: Literal["whole", "lines", "bytes"] = "whole"
     ranges: tuple[tuple[int, int], ...] = ()
 
     def __post_init__(self) -> None:
-        if (self.unit == "whole") == bool(self.ranges) or not self._is_in_order():
+        is_known = self.unit in ("whole", "lines", "bytes") and self._are_numbers()
+        if not is_known or (self.unit == "whole") == bool(self.ranges) or not self._is_in_order():
             msg = (
                 f"The coverage {self.unit} {list(self.ranges)!r} is none: it takes the whole and no ranges, or ranges "
                 "that ascend and do not overlap, lines from 1 with both ends included, bytes from 0 without the end"
             )
             raise AssemblyError(msg)
+
+    def _are_numbers(self) -> bool:
+        pairs: object = self.ranges
+        return isinstance(pairs, tuple) and all(
+            isinstance(pair, tuple) and [type(end) for end in pair] == [int, int] for pair in pairs
+        )
 
     def _is_in_order(self) -> bool:
         end = 0  # the last line, or byte, of the range before
@@ -133,13 +147,15 @@ class Source:
       out of the request until it is rehydrated.
     - `requested`: a bounded full read that was asked for; it is reduced last.
     - `extract`: asks for an extraction in place of the body.
-    - `size`: the bytes of the whole source, where they are known.
+    - `size`: the bytes of the whole source as UTF-8, where they are known: a body that covers the whole has as many,
+      and no range of bytes goes beyond.
     - `is_cached`: the result of a cache: its body must be visible, or `durable_handle` must say where it is.
     - `derived_from`: the handle of the source that this one was extracted or summarised from.
     - `recovery`: how the exact text can be had again; a sentence of its own where there is none.
 
     Raises:
-        AssemblyError: a text is blank, is no str, or is no UTF-8.
+        AssemblyError: a text is blank, is no str, or is no UTF-8, or `size` is negative.
+        UnknownInputError: another value is of another type.
     """
 
     path: str
@@ -162,6 +178,14 @@ class Source:
         check_text(self.version, f"The version of source {self.path!r}")
         if self.body is not None:
             check_text(self.body, f"The body of source {self.path!r}", may_be_blank=True)
+        for name in ("durable_handle", "derived_from", "recovery"):
+            check_optional(getattr(self, name), f"`{name}` of source {self.path!r}")
+        for name, kind in _KINDS.items():
+            if (value := getattr(self, name)) is not None or name in ("provenance", "fidelity"):
+                typed(value, kind, f"`{name}` of source {self.path!r}")
+        if self.size is not None and (type(self.size) is not int or self.size < 0):
+            msg = f"`size` of source {self.path!r} is {self.size!r}; it is a number of bytes, 0 or more"
+            raise AssemblyError(msg)
 
     @cached_property
     def handle(self) -> str:
@@ -179,17 +203,37 @@ class Source:
         return self.path, self.version, self.coverage
 
     @property
+    def is_unhandled(self) -> bool:
+        """Whether it is the result of a cache that nothing but its body stands for."""
+        return self.is_cached and self.durable_handle is None
+
+    @property
     def recovery_path(self) -> str:
         """How the exact text can be had again; the same record gives the same words."""
-        return self.recovery or f"read {self.path} again at version {self.version}, {self.coverage or 'all of it'}"
+        part = "all of it" if self.coverage is None or self.coverage.is_whole else str(self.coverage)
+        return self.recovery or f"read {self.path} again at version {self.version}, {part}"
+
+
+_KINDS: Final[Mapping[str, type]] = MappingProxyType(
+    {"provenance": Provenance, "coverage": Coverage, "visibility": Visibility, "fidelity": Fidelity}
+)
+"""Field of a source -> what it must be."""
 
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """A place in a source that matters: where (for example `lines 10-12`), and its words, exactly."""
+    """A place in a source that matters: where (for example `lines 10-12`), and its words, exactly.
+
+    Raises:
+        AssemblyError: a text is blank or no UTF-8.
+    """
 
     where: str
     text: str
+
+    def __post_init__(self) -> None:
+        check_text(self.where, "`Anchor.where`")
+        check_text(self.text, f"The text of the anchor {self.where!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +243,8 @@ class Extraction:
     `satisfied` and `unresolved` are requirements, by id or in words. An extraction is never `FULL`.
 
     Raises:
-        AssemblyError: it says nothing, or is labelled full.
+        AssemblyError: it says nothing, is labelled full, or a text is no UTF-8.
+        UnknownInputError: an anchor or the fidelity is of another type.
     """
 
     anchors: tuple[Anchor, ...] = ()
@@ -210,8 +255,13 @@ class Extraction:
     recovery: str | None = None
 
     def __post_init__(self) -> None:
-        for text in (*(anchor.text for anchor in self.anchors), self.summary, *self.satisfied, *self.unresolved):
-            check_text(text, "A text of an extraction", may_be_blank=True)
+        for anchor in self.anchors:
+            typed(anchor, Anchor, "`Extraction.anchors`")
+        check_text(self.summary, "The summary of an extraction", may_be_blank=True)
+        check_texts(self.satisfied, "The satisfied requirements of an extraction")
+        check_texts(self.unresolved, "The unresolved requirements of an extraction")
+        check_optional(self.recovery, "The recovery path of an extraction")
+        typed(self.fidelity, Fidelity, "`Extraction.fidelity`")
         if self.fidelity is Fidelity.FULL:
             msg = "An extraction is labelled full; it is extracted or summarised, and the source itself is full"
             raise AssemblyError(msg)
@@ -228,8 +278,8 @@ class ExtractionRequest:
     objective: str
     requirements: tuple[str, ...]
     reason: Literal["overwhelming", "requested"]
-    room: int
-    """Tokens there would be for the result."""
+    room: int | None
+    """Tokens there would be for the result; None for any number."""
 
 
 def by_handle(sources: Iterable[Source]) -> dict[str, Source]:

@@ -35,9 +35,9 @@ def _instructions(one: RepositoryInstructions, working_root: str) -> Candidate:
     trust = Trust.TOOL if one.provenance.is_tool else Trust.REPOSITORY
     if one.applies_to(working_root):
         heading = f"# Repository instructions for {quoted(one.root)} ({one_line(str(one.provenance))})"
-        form = Form(f"{heading}\n\n{normalised(one.text)}", reason=f"apply to {working_root}")
+        form = Form(f"{heading}\n\n{normalised(one.text)}", reason=f"applies to the working root {working_root}")
     else:
-        form = Form("", decision="omitted", reason=f"apply below {one.root}, not to {working_root}")
+        form = Form("", decision="omitted", reason=f"applies below {one.root}, and the working root is {working_root}")
     return Candidate(Place.REPOSITORY, "repository_instructions", one.root, trust, one, (form,))
 
 

@@ -33,10 +33,15 @@ def utf8_size(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode())
 
 
+def fence_of(body: str) -> str:
+    """Return a fence that is longer than any in the body."""
+    longest = max(map(len, _FENCES.findall(body)), default=2) if "```" in body else 2
+    return "`" * (longest + 1)
+
+
 def fenced(body: str) -> str:
     """Return the body, byte for byte, between two fences longer than any in it."""
-    longest = max(map(len, _FENCES.findall(body)), default=2) if "```" in body else 2
-    fence = "`" * (longest + 1)
+    fence = fence_of(body)
     return f"{fence}\n{body}{'' if body.endswith(chr(10)) or not body else chr(10)}{fence}"
 
 
@@ -54,6 +59,33 @@ def check_text(value: object, what: str, *, may_be_blank: bool = False) -> None:
     if not may_be_blank and not value.strip():
         msg = f"{what} is blank; give it words, or leave the record out"
         raise AssemblyError(msg)
+    _check_encodes(value, what)
+
+
+def check_texts(values: object, what: str) -> None:
+    """Refuse what is no tuple of texts; one str is none, though it is a sequence of them.
+
+    Raises:
+        AssemblyError: the message names `what`.
+    """
+    if not isinstance(values, tuple):
+        msg = f"{what} are {type(values).__name__}, and must be a tuple of str"
+        raise AssemblyError(msg)
+    for place, value in enumerate(values):
+        check_text(value, f"{what}, at {place},")
+
+
+def check_optional(value: object, what: str) -> None:
+    """Refuse what is neither None nor text with words.
+
+    Raises:
+        AssemblyError: the message names `what`.
+    """
+    if value is not None:
+        check_text(value, what)
+
+
+def _check_encodes(value: str, what: str) -> None:
     if value.isascii():
         return
     try:
