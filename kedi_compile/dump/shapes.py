@@ -38,7 +38,7 @@ _BREAK = r"(?:\s | \\+[nrt])"
 _BEGIN_KEY = r"-----BEGIN[ ](?:[A-Z0-9]{1,16}[ ]){0,4}PRIVATE[ ]KEY(?:[ ]BLOCK)?-----"
 _END_KEY = r"-----END[ ](?:[A-Z0-9]{1,16}[ ]){0,4}PRIVATE[ ]KEY(?:[ ]BLOCK)?-----"
 
-_HEADER = r"""authorization (?: (?: \\{0,3}["'`] \]? )? [ \t]* (?: => | [:=] ) [ \t]* | \\*["'] [ ]* , [ ]* )
+_HEADER = r"""authorization (?: (?: \\{0,3}["'`] \]? )? [ \t]* (?> => | [:=] ) [ \t]* | \\*["'] [ ]* , [ ]* )
     b? (?: \\*["'] )?"""
 _GAP = r"(?: [ \t]|%20|\+ )++"
 _WORD = r"""[^\s"'\\<>,;\[] [^\s"'\\<>]*+"""
@@ -50,11 +50,16 @@ _TOKEN = rf"""
 """
 """What looks like a credential and like no word and no number: `max_tokens=4096`, `token: identifier` stay."""
 
-_NAMED = r"""(?: \\{0,3}["'`] \]? )? [ \t]* (?: => | := | == | [:=] ) [ \t]*"""
+_MIXED = r"""
+    (?-i: (?= [a-z0-9_-]{0,40} [A-Z] ) (?= [A-Z0-9_-]{0,40} [a-z] ) ) (?= [A-Za-z_-]{0,40} \d ) [\w-]{8,}+
+"""
+"""What no prose has after such a name: both cases and a digit."""
+
+_NAMED = r"""(?: \\{0,3}["'`] \]? )? [ \t]* (?> => | := | == | [:=] ) [ \t]*"""
 """What stands between a name and its value, also in JSON, in JSON in a string, and after a subscript."""
 
 _QUOTED = r"""
-    [bfru]{0,2} (?P<quote> \\{0,3} ["'`] )
+    (?: [\[(] [ ]* )? [bfru]{0,2} (?P<quote> ["]{3} | [']{3} | \\{0,3} ["'`] )
     (?! \[redacted:[ ] )
     (?P<quoted> (?: (?! (?P=quote) ) (?: \\{3}["'] | \\. | [^\r\n\\] ) )++ )
 """
@@ -73,8 +78,9 @@ _NO_LITERAL = rf"""
 _BARE = rf"""
     {_NO_LITERAL}
     (?! \\{{1,3}} ["'`] )
+    (?: [|>][-+]? \r?\n [ \t]+ )?  (?! [|>][-+]? (?: \s | \Z ) )
     (?P<bare>
-        [^\s"'`,;&<>(){{}}\[\]]
+        (?: [^\s"'`,;&<>(){{}}\[\]] | [({{<] (?= [^\s"'`=:,;(){{}}<>\[\]]{{0,40}} \d ) )
         (?: [^\s"'`,;&<>)}}\]]
           | & (?! [\w.-]{{1,64}} = )
           | [,;] (?! \s | \Z | \\[nrt] | ["'`] | [\w.-]{{1,64}} ["']? [ ]? [=:] )
@@ -218,10 +224,26 @@ SHAPES: Final[tuple[Shape, ...]] = (
         flags=re.IGNORECASE,
     ),
     _shape(
-        "AWS secret key",
-        "secretaccesskey sessiontoken",
-        r"<(?:SecretAccessKey|SessionToken)> ([^<\s\[]++)",
+        "secret",
+        "secret> key> token> password>",
+        r"<[a-z:_-]{0,32}(?:secret|key|token|password)> ([^<>\s\[]++) (?= </ )",
         1,
+        flags=re.IGNORECASE,
+    ),
+    _shape(
+        "password",
+        "auth",
+        r"""auth[ ]*=[ ]* \( [ ]* (?: "[^"\r\n]{0,128}" | '[^'\r\n]{0,128}' ) [ ]* , [ ]* ["']
+            (?!\[redacted:) ([^"'\r\n]++)""",
+        1,
+    ),
+    _shape(
+        "secret",
+        "password passphrase key token",
+        rf"""(?: password | passphrase | api[ -]?key | (?:secret|access)[ ]key | token )
+             [ ]++ (?: (?: is|was|to ) :? [ ]++ | ->[ ]* )? ["'`]? ({_MIXED})""",
+        1,
+        flags=re.IGNORECASE,
     ),
     _shape(
         "API key",

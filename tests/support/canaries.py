@@ -117,7 +117,16 @@ NAMED = (
     _named("token", '"refresh_token": "', LETTERS[:30], '"'),
     _named("token", "//registry.example/:_authToken=", LETTERS[:30]),
     _named("secret", "--token ", LETTERS[:20]),
-    _named("AWS secret key", "<SecretAccessKey>", LETTERS[:40], "</SecretAccessKey>"),
+    _named("secret", 'PASSWORD = """', LETTERS[:9], '"""'),
+    _named("secret", "password := '", LETTERS[:9], "'"),
+    _named("secret", "password==", LETTERS[:9]),
+    _named("secret", "password=", "(" + LETTERS[:9]),
+    _named("secret", "passwords: {password: ['", LETTERS[:9], "']}"),
+    _named("secret", "password: |\n  ", LETTERS[:9]),
+    _named("secret", "the password is ", LETTERS[:9]),
+    _named("secret", "with API key '", LETTERS[:20], "'"),
+    _named("password", "auth=('user', '", LETTERS[:9], "')"),
+    _named("secret", "<SecretAccessKey>", LETTERS[:40], "</SecretAccessKey>"),
     _named("API key", "('x-goog-api-key', '", LETTERS[:9], "')"),
 )
 """Secrets that are known by what stands before them."""

@@ -103,7 +103,7 @@ def test_a_whole_dump_without_its_line_break_is_a_dump(tmp_path: Path) -> None:
         (b"", "is no dump: Invalid JSON: EOF"),
         (b"[]", "is no dump: Input should be an object"),
         (b'{"request_id": 7}', "is no dump: `request_id`: Input should be a valid string"),
-        (GOOD.replace(b'"answered"', b'"lost"'), "is no dump: `outcome`: Input should be 'answered', 'failed'"),
+        (GOOD.replace(b'"answered"', b'"lost"'), "is no dump: `outcome`: Input should be 'answered', "),
         (b"\xff\xfe" + GOOD, "is no dump: Invalid JSON: expected value"),
         (GOOD.replace(b"good", b"\xff"), "is no dump: Invalid JSON: invalid unicode"),
         (GOOD.replace(b"good", b"\x00"), "is no dump: Invalid JSON: control character"),

@@ -64,7 +64,21 @@ HOSTILE = (
         "cookie=a=",
         "cookie: 'a=",
     ),
-    *("cookies={", "SG.", "SG.aaaaaaaaaaaaaaaa.", "AKIA", "1234567:AA", "--password ", "--a-a-a-", "x-a-", "pwd"),
+    *(
+        "auth=('",
+        "<a-",
+        "password is ",
+        "token aA",
+        "cookies={",
+        "SG.",
+        "SG.aaaaaaaaaaaaaaaa.",
+        "AKIA",
+        "1234567:AA",
+        "--password ",
+        "--a-a-a-",
+        "x-a-",
+        "pwd",
+    ),
 )
 
 
