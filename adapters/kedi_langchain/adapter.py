@@ -7,6 +7,7 @@ is composed of them are in `wrapped.py` and `runnable.py`, agents in `middleware
 
 from __future__ import annotations
 
+import os
 import secrets
 import time
 import warnings
@@ -25,8 +26,14 @@ from kedi_compile import (
     HistoryProcessorCallback,
     HistoryProcessorCondition,
 )
+from kedi_compile.assembly import RequestCompiler
+from kedi_compile.assembly.compiler import operated
+from kedi_compile.assembly.run import RunAssembly
 from kedi_compile.conversation.scope import Scope
 from kedi_compile.conversation.turns import Turn, begin
+from kedi_compile.dump.recording import Recorder
+from kedi_compile.dump.redaction import Redact
+from kedi_compile.dump.sink import Dump, DumpErrors, sink_of
 from kedi_compile.history.archiving import Surroundings
 from kedi_compile.history.carried import Carried
 from kedi_compile.history.policy import HistoryPolicy, check_callable, warn_about_prefix
@@ -34,6 +41,7 @@ from kedi_compile.history.prompt import UserPromptSubmit
 from kedi_compile.history.reasoning import BoundReasoning, ReasoningProtection
 from kedi_compile.session import RunSession
 from kedi_langchain.agent_turns import follow, is_around_graph
+from kedi_langchain.assembly import new_tails
 from kedi_langchain.attempts import FailedAttempts
 from kedi_langchain.conversation import ConversationCall
 from kedi_langchain.dialect import DIALECT
@@ -43,12 +51,19 @@ from kedi_langchain.lanes import key_of
 from kedi_langchain.middleware import HistoryMiddleware
 from kedi_langchain.origins import ThreadOrigins
 from kedi_langchain.prompt import PromptHook
+from kedi_langchain.recording import begin_record
 from kedi_langchain.runnable import rebuild, refuse_wrapped
 from kedi_langchain.wrapped import EditingModel, editing_class
 
 RunnableT = TypeVar("RunnableT", bound=Runnable[Any, Any])
 
-_SURROUNDINGS = Surroundings(lambda: secrets.token_urlsafe(12), time.time)
+
+def new_id() -> str:
+    """Return an id that nobody guesses."""
+    return secrets.token_urlsafe(12)
+
+
+_SURROUNDINGS = Surroundings(new_id, time.time)
 
 
 class LangChainAdapter:
@@ -68,6 +83,12 @@ class LangChainAdapter:
             `read_archive`. None archives nothing.
         user_prompt_submit: Called with the content of the user's newest message before anything else, returns the
             content to use; sync (runs in a worker thread on async paths, inline on sync ones) or async.
+        request_compiler: Assembles every request from its `inputs`: a system text in front, and a late part that no
+            state keeps. None adds nothing.
+        dump: Where every request is written down: the path of a JSON-lines file, a `DumpFile`, or a callable that takes
+            a `RequestDump`. None keeps nothing.
+        dump_errors: Whether a dump that cannot be written is logged (`"warn"`) or fails the request (`"raise"`).
+        redact: Functions of a text that replace more secrets in dumps than the known ones.
         token_counter: Counts the tokens of one message, in place of the built-in estimate.
         reasoning_protection: `"always"` protects groups with signed reasoning for good; `"open_cycle"` only while
             they are current or unfinished.
@@ -90,6 +111,10 @@ class LangChainAdapter:
         *,
         history_archive: HistoryArchiveSettings | None = None,
         user_prompt_submit: UserPromptSubmit | None = None,
+        request_compiler: RequestCompiler | None = None,
+        dump: Dump | None = None,
+        dump_errors: DumpErrors = "warn",
+        redact: Redact | Sequence[Redact] = (),
         token_counter: Callable[[BaseMessage], int] | None = None,
         reasoning_protection: ReasoningProtection = "always",
         bound_reasoning: BoundReasoning | None = None,
@@ -101,9 +126,13 @@ class LangChainAdapter:
             reasoning_protection,
             bound_reasoning,
             history_archive,
+            assembles=request_compiler is not None,
         )
+        self._compiler = operated(request_compiler, os.environ)
+        sink = sink_of(dump, dump_errors=dump_errors, redact=redact)
+        self._recorder = None if sink is None else Recorder(sink, DIALECT.adapter_shortname, new_id, time.time)
         check_callable("user_prompt_submit", user_prompt_submit)
-        self.hook = PromptHook(user_prompt_submit, self)
+        self.hook = PromptHook(user_prompt_submit, self, None if self._compiler is None else self._compiler.ui_tokens)
         self._origins = ThreadOrigins()
         self._warned = False
         self.failed_attempts = FailedAttempts()
@@ -112,7 +141,7 @@ class LangChainAdapter:
 
     @property
     def is_active(self) -> bool:
-        """Whether this adapter has a processor to run, or an archive."""
+        """Whether this adapter has a processor to run, an archive, or a request compiler."""
         return self._policy.is_active
 
     def wrap(self, runnable: RunnableT) -> RunnableT:
@@ -134,7 +163,14 @@ class LangChainAdapter:
 
     def middleware(self) -> HistoryMiddleware:
         """Return the middleware for `create_agent(middleware=[...])`; put it last, next to the model."""
-        return HistoryMiddleware(self._policy, self._new_session, self.hook, self._origins)
+        return HistoryMiddleware(
+            self._policy,
+            self._new_session,
+            self.hook,
+            self._origins,
+            compiler=self._compiler,
+            recorder=self._recorder,
+        )
 
     def model_node(self, model: Runnable[Any, Any], *, key: str = "messages") -> Runnable[Any, Update]:
         """Return a graph node that calls `model` over `state[key]` and keeps an edit together with the answer.
@@ -148,7 +184,8 @@ class LangChainAdapter:
 
     def works_in(self, scope: Scope) -> bool:
         """Whether requests made in this scope are any of its business."""
-        return scope.enabled or self.hook.is_set or scope.policy(self._policy).processor is not None
+        policy = scope.policy(self._policy)
+        return scope.enabled or self.hook.is_set or policy.is_active or self._recorder is not None
 
     def take_turn(self, scope: Scope) -> Turn | None:
         """Take a ticket for a call of a wrapped model; None where it is no turn of a conversation.
@@ -179,9 +216,21 @@ class LangChainAdapter:
     ) -> EditedRequest:
         """Begin a request of a wrapped model: a run of its own, in a turn that was entered if there is one."""
         call = None if turn is None else ConversationCall(turn, key_of(model, arguments), messages, self._origins)
-        session = self._new_session(scope.policy(self._policy), Carried() if call is None else call.carried)
-        shown = tuple(messages if call is None else call.messages)
-        return EditedRequest(session, request_info(model), shown, model, arguments, call=call)
+        policy, info = scope.policy(self._policy), request_info(model)
+        tails = new_tails(self._compiler, policy)
+        return EditedRequest(
+            self._new_session(
+                policy, Carried() if call is None else call.carried, None if tails is None else tails.assembly
+            ),
+            info,
+            tuple(messages if call is None else call.messages),
+            model,
+            arguments,
+            call=call,
+            tools=tuple(arguments.get("tools") or ()),
+            tails=tails,
+            record=begin_record(self._recorder, info, call),
+        )
 
     def note(self, request: EditedRequest) -> EditedRequest:
         """Tell the node around about an edited request; warn once where a graph does not keep the edit."""
@@ -212,9 +261,18 @@ class LangChainAdapter:
         wrapped.__class__ = editing_class(type(model), self)
         return wrapped
 
-    def _new_session(self, policy: HistoryPolicy[BaseMessage], carried: Carried) -> RunSession[BaseMessage]:
+    def _new_session(
+        self, policy: HistoryPolicy[BaseMessage], carried: Carried, assembly: RunAssembly | None
+    ) -> RunSession[BaseMessage]:
         return RunSession(
-            policy, DIALECT, owner=self, origins=self._origins, carried=carried, surroundings=_SURROUNDINGS
+            policy,
+            DIALECT,
+            owner=self,
+            origins=self._origins,
+            carried=carried,
+            surroundings=_SURROUNDINGS,
+            reports=self._recorder is not None,
+            assembly=assembly,
         )
 
 

@@ -53,6 +53,11 @@ class AgentRun:
         self.front = list(stored)
         return lane.carried
 
+    @property
+    def lane_note(self) -> str | None:
+        """Say which lane the run goes on in; None before that is known."""
+        return None if self._lane is None else self.turn.ledger.lane_note(self._lane.key)
+
     def answered(self, edited: EditedRequest, thread: Sequence[BaseMessage]) -> None:
         """Keep what an answered request left of the conversation, and the thread with its answer."""
         if edited.is_rewritten:

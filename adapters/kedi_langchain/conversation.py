@@ -56,6 +56,11 @@ class ConversationCall:
         """What the lane hands to this call's session."""
         return self._lane.carried
 
+    @property
+    def lane_note(self) -> str:
+        """Say which lane the call goes on in."""
+        return self.turn.ledger.lane_note(self._lane.key)
+
     def committed(
         self, history: Sequence[BaseMessage], answer: BaseMessage | None, carried: Carried
     ) -> Lane[BaseMessage] | None:

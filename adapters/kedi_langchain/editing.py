@@ -17,12 +17,15 @@ from langchain_core.messages import BaseMessage
 from langgraph.errors import GraphBubbleUp
 
 from kedi_compile import HistoryProcessingError
+from kedi_compile.assembly.run import AssembledStep
+from kedi_compile.dump.recording import RequestRecord
 from kedi_compile.history.context import RequestInfo
 from kedi_compile.history.flow import Outcome, Skipped, Staged
 from kedi_compile.session import RunSession
+from kedi_langchain.assembly import RunTails, live_request, with_system_first
 from kedi_langchain.continuation import model_without_old_state, without_old_state, without_response_ids
 from kedi_langchain.conversation import ConversationCall
-from kedi_langchain.usage import reported_tokens
+from kedi_langchain.usage import reported_tokens, reported_usage
 
 
 class Attempt(NamedTuple):
@@ -48,20 +51,46 @@ class EditedRequest:
     """The turn that this request is the whole of."""
     prompt: BaseMessage | None = None
     """The prompt that the hook was asked about, as it was given; what it returned is the last that is shown."""
+    tools: tuple[Any, ...] = ()
+    tails: RunTails | None = None
+    """The assembly of the run that this request belongs to."""
+    assembled: AssembledStep | None = None
+    record: RequestRecord | None = None
 
     def edit(self, known: Attempt | None = None) -> EditedRequest:
         """Take over an attempt that is known, or run the condition and the processor on a synchronous path."""
         if known is not None or not self._is_to_edit:
-            return self.reuse(known or Attempt(self.shown, Skipped()))
+            return self.reuse(known or Attempt(self.shown, Skipped())).assemble()
         with _letting_the_graph_pause():
-            return self._finished(self.session.edit_sync(self.shown, self.info))
+            return self._finished(self.session.edit_sync(self.shown, self.info)).assemble()
 
     async def aedit(self, known: Attempt | None = None) -> EditedRequest:
         """Do what `edit` does on an asynchronous path."""
         if known is not None or not self._is_to_edit:
-            return self.reuse(known or Attempt(self.shown, Skipped()))
+            return await self.reuse(known or Attempt(self.shown, Skipped())).aassemble()
         with _letting_the_graph_pause():
-            return self._finished(await self.session.edit(self.shown, self.info))
+            return await self._finished(await self.session.edit(self.shown, self.info)).aassemble()
+
+    def assemble(self) -> EditedRequest:
+        """Assemble the edited request, where its run is assembled."""
+        if self.tails is None or not self.shown:
+            return self
+        live, standing = live_request(self.history, self.info, self.tools), self.tails.standing(self.history)
+        return self._with_assembled(self.session.assemble_sync(self.history, self.info, live, standing))
+
+    async def aassemble(self) -> EditedRequest:
+        """Do what `assemble` does on an asynchronous path."""
+        if self.tails is None or not self.shown:
+            return self
+        live, standing = live_request(self.history, self.info, self.tools), self.tails.standing(self.history)
+        return self._with_assembled(await self.session.assemble(self.history, self.info, live, standing))
+
+    def _with_assembled(self, assembled: AssembledStep) -> EditedRequest:
+        """What no server-side chain may go on from names none either."""
+        if self.record is not None:
+            self.record.assembly = assembled.dump()
+        model, arguments = model_without_old_state(self.model), without_old_state(self.arguments)
+        return replace(self, assembled=assembled, model=model, arguments=arguments)
 
     @property
     def _is_to_edit(self) -> bool:
@@ -79,7 +108,7 @@ class EditedRequest:
             HistoryProcessingValidationError: the model binds reasoning that the edit left behind a change.
         """
         shown, outcome = earlier
-        self.session.reuse(outcome)
+        self.session.reuse(outcome, shown)
         if isinstance(outcome, Staged):
             self.session.check_binding(outcome, self.info.model_names)
         taken = replace(self, shown=shown)
@@ -90,6 +119,16 @@ class EditedRequest:
             return replace(self, outcome=outcome)
         clean = without_old_state(self.arguments)
         return replace(self, outcome=outcome, model=model_without_old_state(self.model), arguments=clean)
+
+    @property
+    def may_name_old_state(self) -> bool:
+        """Whether the request may name state on the provider's side: not behind a rewrite, nor with assembled texts."""
+        return self.session.continuation.may_name_old_state and self.assembled is None
+
+    @property
+    def is_followed(self) -> bool:
+        """Whether somebody wants to know the whole answer of a stream."""
+        return self.call is not None or self.record is not None
 
     @property
     def is_rewritten(self) -> bool:
@@ -104,7 +143,16 @@ class EditedRequest:
     @property
     def messages(self) -> list[BaseMessage]:
         """The messages to send."""
-        return without_response_ids(self.history, self.model) if self.is_rewritten else self.history
+        bare = self.is_rewritten or self.assembled is not None
+        messages = without_response_ids(self.history, self.model) if bare else self.history
+        if self.assembled is None or self.tails is None:
+            return messages
+        return self.tails.put(messages, self.assembled.tails)
+
+    @property
+    def whole(self) -> list[BaseMessage]:
+        """The messages to send to a chat model, which takes its system message with them."""
+        return self.messages if self.assembled is None else with_system_first(self.messages, self.assembled.system)
 
     @property
     def cut(self) -> int:
@@ -146,8 +194,32 @@ class EditedRequest:
         if self.call is not None:
             self.call.turn.abandon_sync(error)
 
+    @contextmanager
+    def recording(self) -> Generator[None]:
+        """Write down why no answer came, where none does."""
+        try:
+            yield
+        except BaseException as error:
+            self.failed(error)
+            raise
+
+    def unseen(self) -> None:
+        """Write down a request whose answer nobody sees here."""
+        if self.record is not None:
+            self.record.history = self.session.report()
+            self.record.sent()
+
+    def failed(self, error: BaseException) -> None:
+        """Write down why no answer came."""
+        if self.record is not None:
+            self.record.history = self.session.report()
+            self.record.failed(error)
+
     def answered(self, response: BaseMessage | None, run_id: str | None = None) -> None:
         """Note the answer; None for a stream, whose answer the caller puts together."""
+        if self.record is not None:
+            self.record.history = self.session.report()
+            self.record.answered(reported_usage(response))
         if not self.shown:
             return
         info = replace(self.info, run_id=run_id or self.info.run_id)

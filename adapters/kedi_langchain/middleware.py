@@ -18,12 +18,16 @@ from langchain_core.messages import BaseMessage, convert_to_messages
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
+from kedi_compile.assembly import RequestCompiler
+from kedi_compile.assembly.run import RunAssembly
 from kedi_compile.conversation.scope import current_scope
+from kedi_compile.dump.recording import Recorder
 from kedi_compile.history.carried import Carried
 from kedi_compile.history.policy import HistoryPolicy
 from kedi_compile.session import RunSession
 from kedi_langchain.agent_run import AgentRun
 from kedi_langchain.agent_turns import current_run, open_run
+from kedi_langchain.assembly import RunTails, new_tails, with_system
 from kedi_langchain.attempts import ModelSteps
 from kedi_langchain.durable import replacement
 from kedi_langchain.editing import EditedRequest, request_info
@@ -31,11 +35,12 @@ from kedi_langchain.lanes import key_of
 from kedi_langchain.origins import ThreadOrigins
 from kedi_langchain.prompt import PromptHook
 from kedi_langchain.reading import archive_tool
+from kedi_langchain.recording import begin_record, seeing
 from kedi_langchain.runnable import refuse_wrapped
-from kedi_langchain.state import KEY, HistoryState, remembered, to_remember
+from kedi_langchain.state import KEY, RUN_KEY, HistoryState, remembered, to_remember
 from kedi_langchain.wrapped import edited_outside
 
-NewSession = Callable[[HistoryPolicy[BaseMessage], Carried], RunSession[BaseMessage]]
+NewSession = Callable[[HistoryPolicy[BaseMessage], Carried, RunAssembly | None], RunSession[BaseMessage]]
 Request = ModelRequest[Any]
 
 
@@ -48,13 +53,22 @@ class HistoryMiddleware(AgentMiddleware[AgentState[Any], Any]):
     state_schema = HistoryState
 
     def __init__(
-        self, policy: HistoryPolicy[BaseMessage], new_session: NewSession, hook: PromptHook, origins: ThreadOrigins
+        self,
+        policy: HistoryPolicy[BaseMessage],
+        new_session: NewSession,
+        hook: PromptHook,
+        origins: ThreadOrigins,
+        *,
+        compiler: RequestCompiler | None = None,
+        recorder: Recorder | None = None,
     ) -> None:
         super().__init__()
         self._policy = policy
         self._new_session = new_session
         self._hook = hook
         self._origins = origins
+        self._compiler = compiler
+        self._recorder = recorder
         self._steps = ModelSteps()
         self.tools = [] if policy.archive is None else [archive_tool(policy.archive)]
 
@@ -77,11 +91,14 @@ class HistoryMiddleware(AgentMiddleware[AgentState[Any], Any]):
         step = self._begin(request)
         if step is None:
             return handler(request)
-        if step.prompt is not None:
-            step = self._submitted(step, self._steps.known_prompt(step.prompt) or self._hook.edit(step.prompt))
-        step = self._sent(step, step.edited.edit(self._steps.known(step.edited.shown)))
-        with edited_outside(), self._undoing(step.edited):
-            return step.answered(handler(step.to_send()))
+        with step.edited.recording():
+            if step.prompt is not None:
+                step = self._submitted(step, self._steps.known_prompt(step.prompt) or self._hook.edit(step.prompt))
+            step = self._sent(step, step.edited.edit(self._steps.known(step.edited.shown)))
+            with edited_outside(), self._undoing(step.edited):
+                with seeing(step.edited):
+                    response = handler(step.to_send())
+                return step.answered(response)
 
     async def awrap_model_call(
         self, request: Request, handler: Callable[[Request], Awaitable[ModelResponse[Any]]]
@@ -90,11 +107,15 @@ class HistoryMiddleware(AgentMiddleware[AgentState[Any], Any]):
         step = self._begin(request)
         if step is None:
             return await handler(request)
-        if step.prompt is not None:
-            step = self._submitted(step, self._steps.known_prompt(step.prompt) or await self._hook.aedit(step.prompt))
-        step = self._sent(step, await step.edited.aedit(self._steps.known(step.edited.shown)))
-        with edited_outside(), self._undoing(step.edited):
-            return step.answered(await handler(step.to_send()))
+        with step.edited.recording():
+            if step.prompt is not None:
+                known = self._steps.known_prompt(step.prompt)
+                step = self._submitted(step, known or await self._hook.aedit(step.prompt))
+            step = self._sent(step, await step.edited.aedit(self._steps.known(step.edited.shown)))
+            with edited_outside(), self._undoing(step.edited):
+                with seeing(step.edited):
+                    response = await handler(step.to_send())
+                return step.answered(response)
 
     @contextmanager
     def _undoing(self, edited: EditedRequest) -> Generator[None]:
@@ -109,16 +130,21 @@ class HistoryMiddleware(AgentMiddleware[AgentState[Any], Any]):
 
     def _first(self, state: AgentState[Any]) -> dict[str, Any] | None:
         """What an invocation begins with in the graph's state; None where there is nothing to do in it."""
-        is_active = current_scope().policy(self._policy).is_active
-        if not is_active and not self._hook.is_set and current_run() is None:
+        policy = current_scope().policy(self._policy)
+        if not self._looks(policy, current_run()):
             return None
-        return {KEY: to_remember(replace(remembered(state)[0], may_warn=True), 0)}
+        tails = new_tails(self._compiler, policy)
+        return {KEY: to_remember(replace(remembered(state)[0], may_warn=True), 0), RUN_KEY: tails}
+
+    def _looks(self, policy: HistoryPolicy[BaseMessage], run: AgentRun | None) -> bool:
+        """Whether requests are any of its business."""
+        return policy.is_active or run is not None or self._hook.is_set or self._recorder is not None
 
     def _begin(self, request: Request) -> ModelStep | None:
         """Describe a request that is any of its business."""
         run = current_run()
         policy = (run.scope if run is not None else current_scope()).policy(self._policy)
-        if not request.messages or (not policy.is_active and run is None and not self._hook.is_set):
+        if not request.messages or not self._looks(policy, run):
             return None
         refuse_wrapped(request.model)
         thread = convert_to_messages(request.messages)
@@ -128,9 +154,17 @@ class HistoryMiddleware(AgentMiddleware[AgentState[Any], Any]):
             carried = run.settle(key, thread, self._origins) or carried
         front = run.front if run is not None else []
         info = request_info(request.model, last + 1, getattr(request.runtime.execution_info, "run_id", None))
-        session = self._new_session(policy, carried)
+        tails = cast("RunTails | None", request.state.get(RUN_KEY)) or new_tails(self._compiler, policy)
         edited = EditedRequest(
-            session, info, (*front, *thread), request.model, request.model_settings, front=len(front)
+            self._new_session(policy, carried, None if tails is None else tails.assembly),
+            info,
+            (*front, *thread),
+            request.model,
+            request.model_settings,
+            front=len(front),
+            tools=tuple(request.tools),
+            tails=tails,
+            record=begin_record(self._recorder, info, run),
         )
         prompt = None if last else self._hook.newest(thread)
         return ModelStep(request, edited, run, prompt)
@@ -163,19 +197,23 @@ class ModelStep:
     def to_send(self) -> Request:
         """Return the request with its edited messages, and without server-side state from before a rewrite."""
         edited = self.edited
-        if edited.session.continuation.may_name_old_state and not edited.front and self.prompt is None:
+        if edited.may_name_old_state and not edited.front and self.prompt is None:
             return self.request
-        return self.request.override(
+        request = self.request.override(
             messages=cast("list[Any]", edited.messages),  # the host types them as a union of its own classes
             model=edited.model,
             model_settings=edited.arguments,
         )
+        if edited.assembled is None:
+            return request
+        return request.override(system_message=with_system(request.system_message, edited.assembled.system))
 
     def answered(self, response: ModelResponse[Any]) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
         """Note the answer and return it with what the thread is to keep; without one there is nothing to keep."""
         edited = self.edited
         if not response.result:
             edited.session.undo()
+            edited.unseen()
             return response
         edited.answered(response.result[0])
         prompt = [] if self.prompt is None else [self.prompt]

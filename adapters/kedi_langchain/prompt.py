@@ -1,39 +1,81 @@
-"""`user_prompt_submit` on LangChain: the content of the newest message, where that is the user's."""
+"""The content of the newest message, where that is the user's, as everything sees it once it was edited.
+
+`user_prompt_submit` edits it, and then a request compiler takes out what was meant for the interface.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage
 
+from kedi_compile.assembly.ui_tokens import UiTokens
+from kedi_compile.errors import AssemblyError
 from kedi_compile.history.drive import drive, drive_sync
 from kedi_compile.history.prompt import UserPromptSubmit, submit
+from kedi_compile.question import Question
+
+Content = str | list[str | dict[Any, Any]]
 
 
 class PromptHook:
-    """An adapter's prompt hook, or none."""
+    """What an adapter does to the newest prompt, or nothing."""
 
-    def __init__(self, function: UserPromptSubmit | None, owner: object) -> None:
+    def __init__(self, function: UserPromptSubmit | None, owner: object, tokens: UiTokens | None = None) -> None:
         self._function = function
         self._owner = owner
+        self._tokens = tokens
 
     @property
     def is_set(self) -> bool:
-        """Whether there is one."""
-        return self._function is not None
+        """Whether there is anything to do to a prompt."""
+        return self._function is not None or self._tokens is not None
 
     def edit(self, message: BaseMessage) -> BaseMessage:
         """Return a copy of the user's message with the content to use, on a synchronous path."""
-        assert self._function is not None  # asked before
-        content = drive_sync(submit(self._function, message.content), self._owner)
+        content = drive_sync(self._submitted(message.content), self._owner)
         return message.model_copy(update={"content": content})
 
     async def aedit(self, message: BaseMessage) -> BaseMessage:
         """Do what `edit` does on an asynchronous path."""
-        assert self._function is not None  # asked before
-        content = await drive(submit(self._function, message.content), self._owner)
+        content = await drive(self._submitted(message.content), self._owner)
         return message.model_copy(update={"content": content})
 
     def newest(self, messages: Sequence[BaseMessage]) -> BaseMessage | None:
-        """Return the message to ask the hook about, if it is set and the newest message is the user's."""
-        return messages[-1] if self.is_set and messages and isinstance(messages[-1], HumanMessage) else None
+        """Return the message to edit, if there is anything to do and the newest message is the user's."""
+        newest = messages[-1] if messages and isinstance(messages[-1], HumanMessage) else None
+        return newest if newest is not None and self._has_a_say(newest.content) else None
+
+    def _has_a_say(self, content: Content) -> bool:
+        if self._function is not None:
+            return True
+        return self._tokens is not None and _cleaned(content, self._tokens) != content
+
+    def _submitted(self, given: Content) -> Generator[Question, object, Content]:
+        content = given if self._function is None else (yield from submit(self._function, given))
+        return content if self._tokens is None else _not_empty(content, _cleaned(content, self._tokens))
+
+
+def _cleaned(content: Content, tokens: UiTokens) -> Content:
+    """The content without what was meant for the interface."""
+    if isinstance(content, str):
+        return tokens.clean(content).text
+    blocks = [_cleaned_block(block, tokens) for block in content]
+    return [block for block in blocks if block != "" and not (isinstance(block, dict) and block.get("text") == "")]
+
+
+def _cleaned_block(block: str | dict[Any, Any], tokens: UiTokens) -> str | dict[Any, Any]:
+    if isinstance(block, str):
+        return tokens.clean(block).text
+    text = block.get("text")
+    if block.get("type") != "text" or not isinstance(text, str):
+        return block
+    return {**block, "text": tokens.clean(text).text}
+
+
+def _not_empty(given: Content, content: Content) -> Content:
+    if given and not content:
+        msg = f"The user's message is {str(given)[:80]!r}, all for the interface; there is nothing to ask a model"
+        raise AssemblyError(msg)
+    return content

@@ -10,10 +10,15 @@ from typing import Annotated, Any, Final, NotRequired
 
 from langchain.agents.middleware import AgentState
 from langchain.agents.middleware.types import PrivateStateAttr
+from langgraph.channels.untracked_value import UntrackedValue
 
 from kedi_compile.history.carried import Carried
+from kedi_langchain.assembly import RunTails
 
 KEY: Final = "kedi_history"
+
+RUN_KEY: Final = "kedi_run"
+"""Where a run keeps what was assembled for it: an object of this process, which no checkpointer is given."""
 
 
 def _newest(_: dict[str, Any], newest: dict[str, Any]) -> dict[str, Any]:
@@ -24,6 +29,7 @@ def _newest(_: dict[str, Any], newest: dict[str, Any]) -> dict[str, Any]:
 class HistoryState(AgentState[Any]):
     """The agent's state with what the middleware remembers."""
 
+    kedi_run: NotRequired[Annotated[RunTails | None, UntrackedValue, PrivateStateAttr]]
     kedi_history: NotRequired[Annotated[dict[str, Any] | None, PrivateStateAttr, _newest]]
 
 

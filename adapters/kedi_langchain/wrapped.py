@@ -110,7 +110,7 @@ class EditingModel(BaseChatModel):
         target, arguments = _common(edited, self, kwargs)
         with self._attempting(edited, caller):
             result = super(EditingModel, target).generate(
-                [one.messages for one in edited], stop=stop, callbacks=callbacks, **arguments
+                [one.whole for one in edited], stop=stop, callbacks=callbacks, **arguments
             )
             answers = _noted(edited, result)
         for one, answer in answers:
@@ -130,7 +130,7 @@ class EditingModel(BaseChatModel):
         target, arguments = _common(edited, self, kwargs)
         async with self._aattempting(edited, caller):
             result = await super(EditingModel, target).agenerate(
-                [one.messages for one in edited], stop=stop, callbacks=callbacks, **arguments
+                [one.whole for one in edited], stop=stop, callbacks=callbacks, **arguments
             )
             answers = _noted(edited, result)
         for one, answer in answers:
@@ -158,8 +158,8 @@ class EditingModel(BaseChatModel):
         request = self._edited(self._read(input), kwargs, caller, scope)
         target, arguments = _common([request], self, kwargs)
         with self._attempting([request], caller):
-            for chunk in super(EditingModel, target).stream(request.messages, config, stop=stop, **arguments):
-                chunks += [chunk] if request.call else []
+            for chunk in super(EditingModel, target).stream(request.whole, config, stop=stop, **arguments):
+                chunks += [chunk] if request.is_followed else []
                 with request.read():
                     yield chunk
             answer = _streamed(request, chunks)
@@ -188,8 +188,8 @@ class EditingModel(BaseChatModel):
         request = await self._aedited(self._read(input), kwargs, caller, scope)
         target, arguments = _common([request], self, kwargs)
         async with self._aattempting([request], caller):
-            async for chunk in super(EditingModel, target).astream(request.messages, config, stop=stop, **arguments):
-                chunks += [chunk] if request.call else []
+            async for chunk in super(EditingModel, target).astream(request.whole, config, stop=stop, **arguments):
+                chunks += [chunk] if request.is_followed else []
                 with request.read():
                     yield chunk
             answer = _streamed(request, chunks)
@@ -202,7 +202,8 @@ class EditingModel(BaseChatModel):
         refuse_v3(scope)
         request = self._edited(self._read(input), kwargs, caller_of(config), scope)
         target, arguments = _common([request], self, kwargs)
-        return super(EditingModel, target)._chat_model_stream_v3(request.messages, config, stop=stop, **arguments)
+        request.unseen()
+        return super(EditingModel, target)._chat_model_stream_v3(request.whole, config, stop=stop, **arguments)
 
     async def _achat_model_stream_v3(
         self, input: LanguageModelInput, config: RunnableConfig | None = None, *, stop: Any = None, **kwargs: Any
@@ -211,9 +212,8 @@ class EditingModel(BaseChatModel):
         refuse_v3(scope)
         request = await self._aedited(self._read(input), kwargs, caller_of(config), scope)
         target, arguments = _common([request], self, kwargs)
-        return await super(EditingModel, target)._achat_model_stream_v3(
-            request.messages, config, stop=stop, **arguments
-        )
+        request.unseen()
+        return await super(EditingModel, target)._achat_model_stream_v3(request.whole, config, stop=stop, **arguments)
 
     def with_fallbacks(self, fallbacks: Sequence[Runnable[Any, Any]], **kwargs: Any) -> Any:
         """Fall back to models that get the same edited request; they are wrapped too."""
@@ -250,7 +250,8 @@ class EditingModel(BaseChatModel):
                 known = editor.failed_attempts.take_prompt(caller, prompt)
                 messages = [*messages[:-1], known or editor.hook.edit(prompt)]
             request = replace(editor.begin(messages, self, kwargs, scope, turn), prompt=prompt)
-            return editor.note(request.edit(editor.failed_attempts.take(caller, request.shown)))
+            with request.recording():
+                return editor.note(request.edit(editor.failed_attempts.take(caller, request.shown)))
         except BaseException as error:
             if turn is not None:
                 turn.abandon_sync(error)
@@ -269,7 +270,8 @@ class EditingModel(BaseChatModel):
                 known = editor.failed_attempts.take_prompt(caller, prompt)
                 messages = [*messages[:-1], known or await editor.hook.aedit(prompt)]
             request = replace(editor.begin(messages, self, kwargs, scope, turn), prompt=prompt)
-            return editor.note(await request.aedit(editor.failed_attempts.take(caller, request.shown)))
+            with request.recording():
+                return editor.note(await request.aedit(editor.failed_attempts.take(caller, request.shown)))
         except BaseException as error:
             if turn is not None:
                 await turn.abandon(error)
@@ -298,6 +300,8 @@ class EditingModel(BaseChatModel):
             raise
 
     def _leave(self, edited: Sequence[EditedRequest], caller: Hashable, error: BaseException) -> None:
+        for one in edited:
+            one.failed(error)
         if isinstance(error, Exception):
             for one in edited:
                 self.kedi_editor.failed_attempts.leave(caller, one.attempt)
@@ -330,10 +334,10 @@ def _refuse_second_edit(model: BaseChatModel) -> None:
 def _common(
     edited: Sequence[EditedRequest], model: EditingModel, kwargs: dict[str, Any]
 ) -> tuple[EditingModel, dict[str, Any]]:
-    """The one model and arguments of a batch: without old state as soon as one of its requests was rewritten."""
+    """The one model and arguments of a batch: without old state as soon as one of its requests may name none."""
     for one in edited:
         one.session.sent()
-    changed = next((one for one in edited if not one.session.continuation.may_name_old_state), None)
+    changed = next((one for one in edited if not one.may_name_old_state), None)
     return (cast("EditingModel", changed.model), changed.arguments) if changed else (model, kwargs)
 
 
@@ -347,6 +351,8 @@ def _noted(edited: Sequence[EditedRequest], result: LLMResult) -> list[tuple[Edi
         answer = first.message if isinstance(first, ChatGeneration) else None
         if answer is not None:
             request.answered(answer, run_id)
+        else:
+            request.unseen()
         answers.append((request, answer))
     return answers
 

@@ -17,11 +17,7 @@ from typing import Any, ClassVar, Generic
 
 from pydantic_ai import UserPromptNode
 from pydantic_ai.agent import AbstractAgent
-from pydantic_ai.capabilities import (
-    AbstractCapability,
-    CapabilityOrdering,
-    ModelFallback,
-)
+from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering, ModelFallback
 from pydantic_ai.capabilities.abstract import AgentNode, WrapModelRequestHandler, WrapRunHandler
 from pydantic_ai.exceptions import ModelRetry, SkipModelRequest
 from pydantic_ai.messages import ModelMessage, ModelResponse
@@ -30,12 +26,7 @@ from pydantic_ai.run import AgentRunResult
 from pydantic_ai.tools import AgentDepsT, RunContext
 from pydantic_ai.toolsets import AbstractToolset
 
-from kedi_compile import (
-    HistoryArchiveSettings,
-    HistoryProcessorCallback,
-    HistoryProcessorCondition,
-    structure,
-)
+from kedi_compile import HistoryArchiveSettings, HistoryProcessorCallback, HistoryProcessorCondition, structure
 from kedi_compile.assembly import RequestCompiler
 from kedi_compile.assembly.compiler import operated
 from kedi_compile.conversation.scope import current_scope
@@ -51,7 +42,7 @@ from kedi_compile.history.lifecycle import RequestState
 from kedi_compile.history.policy import HistoryPolicy, check_callable, warn_about_prefix
 from kedi_compile.history.prompt import UserPromptSubmit
 from kedi_compile.history.reasoning import BoundReasoning, ReasoningProtection
-from kedi_compile.session import RunSession
+from kedi_compile.session import RunSession, begin_assembly
 from kedi_pydantic_ai import lists
 from kedi_pydantic_ai.assembly import RunTails, assemble, put_assembled
 from kedi_pydantic_ai.boundary import run_marks, shift, step_marks
@@ -361,9 +352,10 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         """Start with the state of a new run."""
         self._conversation = conversation
         self._prompt = None
+        self._assembly = begin_assembly(self._compiler, self._policy, DIALECT)
+        self._tails = RunTails()
         self._start_session(Carried())
         self._step = Step()
-        self._tails = RunTails()
 
     def _start_session(self, carried: Carried) -> None:
         self._session = RunSession(
@@ -374,7 +366,7 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
             carried=carried,
             surroundings=_SURROUNDINGS,
             reports=self._recorder is not None,
-            compiler=self._compiler,
+            assembly=self._assembly,
         )
         if self._conversation is not None and self._policy.archive is not None:
             self._conversation.turn.on_failure(self._session.undo_archives)

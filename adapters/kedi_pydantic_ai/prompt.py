@@ -67,6 +67,6 @@ def _cleaned(content: UserContent, tokens: UiTokens) -> UserContent:
 
 def _checked(given: str, text: str) -> str:
     if given.strip() and not text.strip():
-        msg = f"The user's message is {given[:80]!r}, which is for the interface alone; there is nothing to ask a model"
+        msg = f"The user's message is {given[:80]!r}, all for the interface; there is nothing to ask a model"
         raise AssemblyError(msg)
     return text

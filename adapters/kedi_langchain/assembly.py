@@ -1,0 +1,127 @@
+"""The assembled parts of a request as LangChain sends them: a system message, and what stands around messages.
+
+Places 1 to 4 come in front of the system message, 5 to 8 around the user's text, or as a message behind tool results.
+They are put into one request alone; nothing of them is kept in a graph's state. Measured on langchain-core 1.8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.utils.function_calling import convert_to_openai_tool
+
+from kedi_compile.assembly import LiveRequest, RequestCompiler, ToolSchema
+from kedi_compile.assembly.run import RunAssembly, Standing, Tail
+from kedi_compile.history.context import RequestInfo
+from kedi_compile.history.policy import HistoryPolicy
+from kedi_compile.session import begin_assembly
+from kedi_langchain.dialect import DIALECT
+
+Content = str | list[str | dict[Any, Any]]
+
+
+class RunTails:
+    """The assembly of one run's requests, and the messages its tails stand by."""
+
+    def __init__(self, assembly: RunAssembly) -> None:
+        self.assembly = assembly
+        self._anchors: list[BaseMessage] = []  # holds them, so that no `id()` is used twice
+
+    def standing(self, messages: Sequence[BaseMessage]) -> Standing:
+        """Say where a request stands; a message goes by the name that the host keeps with it."""
+        self._anchors.append(messages[-1])
+        return Standing(_anchor(messages[-1]), frozenset(map(_anchor, messages)))
+
+    def put(self, messages: Sequence[BaseMessage], tails: Iterable[Tail]) -> list[BaseMessage]:
+        """Return the messages with the tails at their places; messages without one stay the same objects."""
+        by_anchor: dict[Hashable, list[Tail]] = {}
+        for tail in tails:
+            by_anchor.setdefault(tail.anchor, []).append(tail)
+        return [one for message in messages for one in _placed(message, by_anchor.get(_anchor(message), []))]
+
+
+def new_tails(compiler: RequestCompiler | None, policy: HistoryPolicy[BaseMessage]) -> RunTails | None:
+    """Return the assembly of a run that begins; None where nothing is assembled."""
+    assembly = begin_assembly(compiler, policy, DIALECT)
+    return None if assembly is None else RunTails(assembly)
+
+
+def _anchor(message: BaseMessage) -> Hashable:
+    return message.id or id(message)
+
+
+def _placed(message: BaseMessage, tails: Sequence[Tail]) -> Iterator[BaseMessage]:
+    """The message with its tails around a user's text, or behind anything else."""
+    if isinstance(message, HumanMessage):
+        for tail in tails:
+            message = message.model_copy(update={"content": _around(message.content, tail)})
+        yield message
+        return
+    yield message
+    for tail in tails:
+        yield HumanMessage("\n\n".join(text for text in (tail.before, tail.slot) if text))
+
+
+def _around(content: Content, tail: Tail) -> Content:
+    return [_block(tail.before), *_blocks(content), *([_block(tail.slot)] if tail.slot else [])]
+
+
+def _blocks(content: Content) -> list[str | dict[Any, Any]]:
+    return [_block(content)] if isinstance(content, str) else list(content)
+
+
+def _block(text: str) -> dict[Any, Any]:
+    return {"type": "text", "text": text}
+
+
+def with_system(given: SystemMessage | None, system: str) -> SystemMessage:
+    """Return a system message with the stable text in front of the given one's."""
+    if given is None:
+        return SystemMessage(system)
+    if isinstance(given.content, str):
+        return given.model_copy(update={"content": f"{system}\n\n{given.content}"})
+    return given.model_copy(update={"content": [_block(system), *given.content]})
+
+
+def with_system_first(messages: Sequence[BaseMessage], system: str) -> list[BaseMessage]:
+    """Return the messages of a chat model with the stable text in front."""
+    first = messages[0] if messages else None
+    if isinstance(first, SystemMessage):
+        return [with_system(first, system), *messages[1:]]
+    return [with_system(None, system), *messages]
+
+
+def live_request(messages: Sequence[BaseMessage], info: RequestInfo, tools: Iterable[Any]) -> LiveRequest:
+    """Describe a request to the callback that gives its inputs; its tokens are filled in by the session."""
+    start = _turn_start(messages)
+    return LiveRequest(
+        request_index=info.request_index,
+        model_id=info.model_id,
+        calls=tuple(_calls(messages[start:])),
+        earlier_calls=tuple(_calls(messages[:start])),
+        tools=tuple(map(_schema, tools)),
+        user_text=str(messages[start].text) if isinstance(messages[start], HumanMessage) else "",
+        run_id=info.run_id,
+    )
+
+
+def _turn_start(messages: Sequence[BaseMessage]) -> int:
+    """The index of the user's current message; 0 where there is none."""
+    places = (place for place in range(len(messages) - 1, -1, -1) if isinstance(messages[place], HumanMessage))
+    return next(places, 0)
+
+
+def _calls(messages: Iterable[BaseMessage]) -> Iterator[str]:
+    return (call["name"] for message in messages if isinstance(message, AIMessage) for call in message.tool_calls)
+
+
+def _schema(tool: Any) -> ToolSchema:
+    """A tool by its name and schema; one that the provider runs by its kind and all it says of itself."""
+    plain: Mapping[str, Any] = tool if isinstance(tool, Mapping) else convert_to_openai_tool(tool)
+    function = plain.get("function", plain)
+    parameters = function.get("parameters", function.get("input_schema"))
+    if parameters is None:
+        return ToolSchema(str(plain.get("name", plain.get("type", "tool"))), "", dict(plain))
+    return ToolSchema(function["name"], function.get("description", ""), parameters)
