@@ -31,6 +31,8 @@ _OTHER_FORMS: Final[tuple[tuple[frozenset[str], str], ...]] = (
 )
 """Keys of messages in forms that are often met -> what to say about them."""
 
+_KINDS: Final[Mapping[type, str]] = {list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
+
 _SHOWN_KEYS: Final = 5
 
 
@@ -131,7 +133,7 @@ def _kind_of(value: object) -> str:
     if isinstance(value, dict):
         more = ", …" if len(value) > _SHOWN_KEYS else ""
         return f"an object with {_keys(list(value)[:_SHOWN_KEYS])}{more}" if value else "an empty object"
-    return {list: "a list", str: "a string", bool: "a boolean", type(None): "null"}.get(type(value), "a number")
+    return _KINDS.get(type(value), "a number")
 
 
 def _keys(names: frozenset[str] | list[str]) -> str:
