@@ -1,9 +1,23 @@
 """Edit an agent's message history safely, and know exactly what every model request contains.
 
 This package knows no framework; the adapters are `kedi_pydantic_ai`, `kedi_langchain` and `kedi_lionagi`. The records
-that a turn is compiled from are in `kedi_compile.turn`.
+that a turn is compiled from are in `kedi_compile.turn`, those that a request is assembled from in
+`kedi_compile.assembly`.
 """
 
+from kedi_compile.assembly import (
+    AssembledRequest,
+    ContextBudget,
+    Contract,
+    ContractRegistry,
+    EvidenceLedger,
+    LiveFrame,
+    RequestCompiler,
+    RequestInputs,
+    StableCore,
+    SteeringSlot,
+    TaskEpoch,
+)
 from kedi_compile.conversation import (
     AgentProfile,
     ConversationCheckpoint,
@@ -12,7 +26,10 @@ from kedi_compile.conversation import (
     history_scope,
 )
 from kedi_compile.dialect import EntryKind, HistoryEntry, HistoryOrigin, ProtectedReason
+from kedi_compile.dump.schema import RequestDump
 from kedi_compile.errors import (
+    AssemblyError,
+    BudgetExceeded,
     ConversationConflict,
     ConversationError,
     HistoryConfigurationError,
@@ -22,6 +39,7 @@ from kedi_compile.errors import (
     HistoryProcessingValidationError,
     HistoryProcessingWarning,
     HistoryProtectedWarning,
+    InvariantViolation,
     KediError,
     TurnCompileError,
     TurnStreamError,
@@ -42,14 +60,21 @@ from kedi_compile.turn import CompiledChatRequest, ContextBlock, TurnRequest, co
 
 __all__ = [
     "AgentProfile",
+    "AssembledRequest",
+    "AssemblyError",
+    "BudgetExceeded",
     "CompiledChatRequest",
     "CompiledMessage",
     "ContextBlock",
+    "ContextBudget",
+    "Contract",
+    "ContractRegistry",
     "ConversationCheckpoint",
     "ConversationConflict",
     "ConversationError",
     "ConversationState",
     "EntryKind",
+    "EvidenceLedger",
     "HistoryArchiveSettings",
     "HistoryConfigurationError",
     "HistoryEntry",
@@ -66,9 +91,17 @@ __all__ = [
     "HistoryProcessorContext",
     "HistoryProcessorState",
     "HistoryProtectedWarning",
+    "InvariantViolation",
     "KediError",
+    "LiveFrame",
     "MessageRole",
     "ProtectedReason",
+    "RequestCompiler",
+    "RequestDump",
+    "RequestInputs",
+    "StableCore",
+    "SteeringSlot",
+    "TaskEpoch",
     "TurnCompileError",
     "TurnRequest",
     "TurnStreamError",

@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Generic, TypeVar
 
 from kedi_compile.assembly import LiveRequest, RequestCompiler
+from kedi_compile.assembly.reduction import Count
 from kedi_compile.assembly.run import AssembledStep, RunAssembly, Standing
 from kedi_compile.dialect import Dialect, ProtectedReason
 from kedi_compile.dump.schema import HistoryDump
@@ -63,7 +64,7 @@ class RunSession(Generic[MessageT]):
         carried: Carried | None = None,
         surroundings: Surroundings | None = None,
         reports: bool = False,
-        compiler: RequestCompiler | None = None,
+        assembly: RunAssembly | None = None,
     ) -> None:
         carried = carried or Carried()
         self._policy = policy
@@ -80,7 +81,7 @@ class RunSession(Generic[MessageT]):
         self._may_warn = carried.may_warn
         self._archiving = None if policy.archive is None else Archiving(policy.archive, surroundings)
         self._reports = reports
-        self._assembly = None if compiler is None else RunAssembly(compiler, self._text_tokens)
+        self._assembly = assembly
         self._report = NOT_PROCESSED
 
     @property
@@ -152,11 +153,6 @@ class RunSession(Generic[MessageT]):
         is_bound = self._policy.binding_for(info.model_names) is not None and any(one.bound for one in revision.facts)
         live = replace(live, history_tokens=revision.estimated_tokens)
         return self._assembly.assemble(live, replace(standing, is_bound=is_bound))
-
-    def _text_tokens(self, text: str) -> int:
-        """Count a text as the history is counted."""
-        counter = self._policy.token_counter
-        return text_tokens(text) if counter is None else counter(self._dialect.text_message(text, "user"))
 
     @contextmanager
     def _assembling(self) -> Generator[None]:
@@ -342,6 +338,20 @@ class RunSession(Generic[MessageT]):
             HistoryProtectedWarning,
             stacklevel=2,
         )
+
+
+def begin_assembly(
+    compiler: RequestCompiler | None, policy: HistoryPolicy[MessageT], dialect: Dialect[MessageT]
+) -> RunAssembly | None:
+    """Return the assembly of one run's requests, which counts texts as the history is counted; None for None."""
+    return None if compiler is None else RunAssembly(compiler, _text_counter(policy, dialect))
+
+
+def _text_counter(policy: HistoryPolicy[MessageT], dialect: Dialect[MessageT]) -> Count:
+    counter = policy.token_counter
+    if counter is None:
+        return text_tokens
+    return lambda text: counter(dialect.text_message(text, "user"))
 
 
 _WAYS_OUT = {

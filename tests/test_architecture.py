@@ -34,20 +34,22 @@ ROOMS: dict[str, set[str]] = {
     "history": {"errors", "structure", "canonical", "dialect", "stores", "dump", "question", "telemetry"},
     "assembly": {"errors", "message", "canonical", "dump", "question", "tokens"},
     "conversation": {"errors", "canonical", "dialect", "stores", "history"},
-    "session": {"errors", "structure", "canonical", "dialect", "history", "assembly", "dump"},
-    "__init__": {"errors", "message", "dialect", "turn", "history", "conversation"},
+    "session": {
+        *("errors", "structure", "canonical", "dialect", "tokens", "question", "history", "assembly", "dump"),
+    },
+    "__init__": {"errors", "message", "dialect", "turn", "history", "conversation", "assembly", "dump"},
     "demo": {"__init__", "errors", "history", "kedi_pydantic_ai"},
     "explain": {"__init__", "errors", "dialect", "history", "session", "kedi_langchain", "kedi_pydantic_ai"},
     "report": {"errors", "dump"},
     "cli": {"__init__", "demo", "explain", "report"},
     "kedi_langchain": {
-        *("__init__", "structure", "canonical", "dialect", "tokens", "turn", "history", "assembly", "dump"),
-        *("conversation", "session"),
+        *("__init__", "structure", "canonical", "dialect", "tokens", "question", "turn", "history", "assembly"),
+        *("dump", "conversation", "session"),
     },
     "kedi_lionagi": {"__init__", "turn", "conversation"},
     "kedi_pydantic_ai": {
-        *("__init__", "structure", "canonical", "dialect", "tokens", "turn", "history", "assembly", "dump"),
-        *("conversation", "session"),
+        *("__init__", "structure", "canonical", "dialect", "tokens", "question", "turn", "history", "assembly"),
+        *("dump", "conversation", "session"),
     },
 }
 """Room -> the rooms of the package it may import. The root's public names count as `__init__`."""
@@ -61,6 +63,7 @@ LIBRARIES: dict[str, set[str]] = {
     "telemetry": {"opentelemetry"},
     "conversation": {"anyio", "pydantic"},
     "dump": {"pydantic", "orjson"},
+    "assembly": {"orjson", "yaml"},
     "demo": {"pydantic_ai", "anthropic", "httpx2", "rich"},
     "explain": {"langchain_core", "pydantic", "pydantic_ai", "rich"},
     "report": {"rich", "jinja2", "markupsafe", "plotly"},

@@ -10,8 +10,8 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage
 
+from kedi_compile import AssemblyError
 from kedi_compile.assembly.ui_tokens import UiTokens
-from kedi_compile.errors import AssemblyError
 from kedi_compile.history.drive import drive, drive_sync
 from kedi_compile.history.prompt import UserPromptSubmit, submit
 from kedi_compile.question import Question

@@ -27,9 +27,9 @@ from pydantic_ai.messages import (
 from pydantic_ai.models import ModelRequestContext, ModelRequestParameters
 from pydantic_ai.tools import ToolDefinition
 
+from kedi_compile import AssemblyError
 from kedi_compile.assembly import LiveRequest, ToolSchema
 from kedi_compile.assembly.run import AssembledStep, Standing, Tail
-from kedi_compile.errors import AssemblyError
 from kedi_compile.history.context import RequestInfo
 from kedi_compile.session import RunSession
 from kedi_pydantic_ai.continuation import without_old_state

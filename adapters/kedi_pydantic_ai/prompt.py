@@ -14,8 +14,8 @@ from typing import Any
 from pydantic_ai.messages import TextContent, UserContent
 from pydantic_ai.tools import RunContext
 
+from kedi_compile import AssemblyError
 from kedi_compile.assembly.ui_tokens import UiTokens
-from kedi_compile.errors import AssemblyError
 from kedi_compile.history.prompt import UserPromptSubmit, submit
 from kedi_compile.question import Question
 
