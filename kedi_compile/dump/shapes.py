@@ -65,7 +65,7 @@ _QUOTED = r"""
 """
 """A value in quotes, escaped ones within it, up to the end of the line where the closing one was cut off."""
 
-_TYPES = r"(?: None|null|nil|true|false|undefined|str|string|bytes|int|bool|Optional|SecretStr|Any|object )"
+_TYPES = r"(?: None|null|nil|true|false|undefined|str|string|bytes|int|bool|Optional|Final|SecretStr|Any|object )"
 _NO_LITERAL = rf"""
     (?! {_TYPES} (?![-.\w]) )
     (?! (?: [A-Za-z_]{{1,32}} \. ){{0,4}} [A-Za-z_]{{1,32}} (?: \( (?: \) | \\?["'] ) | \[ \\?["'] ) )
@@ -98,7 +98,7 @@ _SECRET_NAMES = r"""
     (?: [-_]?\d{1,2} )?
 """
 _TOKEN_NAMES = rf"""
-    (?P<name> token | credentials? | signature | {_START} sig | _auth | bearer | session[-_ ]?(?:id|key) | jsessionid
+    (?P<name> token | credentials? | signature | {_START} sig | _auth | bearer | session[-_ ]?key | jsessionid
     | phpsessid | csrf | xsrf | nonce[-_]?secret )
     (?: [-_]?\d{{1,2}} )?
 """
@@ -226,7 +226,7 @@ SHAPES: Final[tuple[Shape, ...]] = (
     _shape(
         "secret",
         "secret> key> token> password>",
-        r"<[a-z:_-]{0,32}(?:secret|key|token|password)> ([^<>\s\[]++) (?= </ )",
+        r"<[a-z:_-]{0,32}(?:secret|(?:access|api|secret|private)[_-]?key|token|password)> ([^<>\s\[]++) (?= </ )",
         1,
         flags=re.IGNORECASE,
     ),

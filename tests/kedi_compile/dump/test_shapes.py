@@ -24,6 +24,7 @@ HARMLESS = (
     "git@host:owner/repo.git",
     "the bearer of good news; bearer tokens are refused; a basic understanding",
     "password: str = Field(min_length=8)",
+    "session_id=conversation-1234 of session 7f3a9c21, <key>name</key>",
     "password=None, secret=null, api_key: Optional[str] = None",
     "password = getpass()\napi_key=os.environ['KEY']\nsecret = load_secret(\"name\")",
     "client = Client(password=password, api_key=self.settings.api_key, token=token)",
