@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import conversation, rows, stacks, turn
+from benchmarks import assembly, conversation, rows, stacks, turn
 from benchmarks.measure import loop_times, sample
 from benchmarks.memory import measure_memory
 from benchmarks.report import Table, as_json, environment
@@ -27,10 +27,11 @@ class Plan:
     large_rounds: int = 4
     requests: int = 400
     loops: int = 3
+    load: assembly.Load = assembly.WHOLE
 
 
-NAMES = (*stacks.NAMES, turn.NAME, conversation.NAME)
-SMOKE = Plan(count=40, rounds=1, large=80, large_rounds=1, requests=8, loops=1)
+NAMES = (*stacks.NAMES, turn.NAME, conversation.NAME, assembly.NAME)
+SMOKE = Plan(count=40, rounds=1, large=80, large_rounds=1, requests=8, loops=1, load=assembly.TINY)
 
 
 def table_of(name: str, plan: Plan) -> Table:
@@ -39,6 +40,8 @@ def table_of(name: str, plan: Plan) -> Table:
         return turn.measure(plan.count, plan.rounds, plan.large, plan.large_rounds)
     if name == conversation.NAME:
         return conversation.measure(plan.count, plan.rounds)
+    if name == assembly.NAME:
+        return assembly.measure(plan.rounds, plan.load)
     return asyncio.run(measure(stacks.load(name), plan))
 
 
