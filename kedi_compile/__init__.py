@@ -5,6 +5,7 @@ that a turn is compiled from are in `kedi_compile.turn`, those that a request is
 `kedi_compile.assembly`.
 """
 
+from kedi_compile.assembled_turn import compile_assembled_turn
 from kedi_compile.assembly import (
     AssembledRequest,
     ContextBudget,
@@ -108,6 +109,7 @@ __all__ = [
     "UnknownRecordError",
     "UsageCheckpoint",
     "Violation",
+    "compile_assembled_turn",
     "compile_chat_request",
     "history_scope",
     "provider_messages",

@@ -37,7 +37,10 @@ ROOMS: dict[str, set[str]] = {
     "session": {
         *("errors", "structure", "canonical", "dialect", "tokens", "question", "history", "assembly", "dump"),
     },
-    "__init__": {"errors", "message", "dialect", "turn", "history", "conversation", "assembly", "dump"},
+    "assembled_turn": {"errors", "turn", "assembly"},
+    "__init__": {
+        *("errors", "message", "dialect", "turn", "history", "conversation", "assembly", "assembled_turn", "dump"),
+    },
     "demo": {"__init__", "errors", "history", "kedi_pydantic_ai"},
     "explain": {"__init__", "errors", "dialect", "history", "session", "kedi_langchain", "kedi_pydantic_ai"},
     "report": {"errors", "dump"},
@@ -56,7 +59,7 @@ ROOMS: dict[str, set[str]] = {
 
 LIBRARIES: dict[str, set[str]] = {
     **{room: set() for room in ("errors", "message", "structure", "canonical", "dialect", "tokens", "question")},
-    **{room: set() for room in ("session", "__init__")},
+    **{room: set() for room in ("session", "assembled_turn", "__init__")},
     "turn": {"pydantic", "pydantic_core", "yaml"},
     "stores": {"sqlalchemy"},
     "history": {"anyio"},
@@ -103,6 +106,7 @@ FRAMEWORK_FREE = (
     "telemetry",
     "history",
     "assembly",
+    "assembled_turn",
     "conversation",
     "session",
     "__init__",

@@ -60,6 +60,7 @@ CORE = [
     "UnknownRecordError",
     "UsageCheckpoint",
     "Violation",
+    "compile_assembled_turn",
     "compile_chat_request",
     "history_scope",
     "provider_messages",

@@ -47,7 +47,7 @@ def compile_chat_request(branch: Branch, request: TurnRequest) -> CompiledChatRe
     asked = replace(current, call_sections=call_sections(request))
     messages = render(fold(ordered, asked, system, request.context_blocks))
     kwargs = _copied(dict(request.provider_kwargs), "provider_kwargs")
-    return CompiledChatRequest(_durable(request.instruction), messages, MappingProxyType(kwargs))
+    return CompiledChatRequest(durable(request.instruction), messages, MappingProxyType(kwargs))
 
 
 _KINDS: tuple[tuple[str, type | tuple[type, ...], str], ...] = (
@@ -74,8 +74,12 @@ def _refuse_unusable(branch: object, request: TurnRequest) -> None:
         raise TurnCompileError(RESERVED, path="provider_kwargs.messages")
 
 
-def _durable(instruction: Instruction) -> Instruction:
-    """Copy the record to keep: its identity, and the content's durable fields alone."""
+def durable(instruction: Instruction) -> Instruction:
+    """Return a copy of the record to keep: its identity, and the content's durable fields alone.
+
+    Raises:
+        TurnCompileError: a value in it cannot be copied.
+    """
     with blaming(instruction.id):
         return Instruction(
             content=_copied(InstructionContent.of(instruction.content), "content"),
