@@ -93,6 +93,18 @@ def test_what_is_written_comes_back_as_it_was(message: BaseMessage) -> None:
     assert same_after_a_round_trip(message)
 
 
+def test_usage_is_written_in_the_order_in_which_the_host_reads_it() -> None:
+    """`ChatAnthropic` adds it afterwards, with keys in another order than the host's own."""
+    message = AIMessage("seen")
+    message.usage_metadata = {**USAGE, "input_token_details": {"cache_read": 2, "cache_creation": 1}}
+
+    data = DIALECT.dump(message)
+
+    assert b'{"cache_creation":1,"cache_read":2}' in data
+    assert DIALECT.load(data) == message
+    assert DIALECT.dump(DIALECT.load(data)) == data
+
+
 def _recorded() -> list[Any]:
     folder = Path(FOLDER or "") / "histories" / "langchain"
     paths = sorted(folder.glob("*.json")) if FOLDER else []
