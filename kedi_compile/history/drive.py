@@ -3,7 +3,8 @@
 The rule on an async path: a synchronous processor runs in a worker thread with the caller's context variables, and is
 abandoned when the request is cancelled, so its late result is discarded; a condition, which is asked on every request
 and only reads a few numbers, runs on the event loop. On a sync path functions run inline, and coroutines in a loop of
-their own, in another thread if this one is already running a loop. Calling the same configured adapter from inside its
+their own, in another thread if this one is already running a loop. An extraction has context variables of its own on
+every path: what it sets does not reach the request. Calling the same configured adapter from inside its
 own callback raises. Source: History specification, Callback Contract and Atomic Groups.
 """
 
@@ -16,7 +17,7 @@ import threading
 from collections.abc import Awaitable, Callable, Generator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import anyio
 import anyio.lowlevel
@@ -57,7 +58,14 @@ def drive_sync(flow: Generator[Question, object, ResultT], owner: object) -> Res
 
 
 async def _answer(question: Question, owner: object) -> object:
-    with _wrapping(question), _running(owner):
+    with _running(owner):
+        if question.callback in _APART:
+            return await asyncio.create_task(_called(question))  # a task has context variables of its own
+        return await _called(question)
+
+
+async def _called(question: Question) -> object:
+    with _wrapping(question):
         if question.callback == "condition" or _is_async(question.function):
             value = question.function(question.argument)
         else:
@@ -69,7 +77,14 @@ async def _answer(question: Question, owner: object) -> object:
 
 
 def _answer_sync(question: Question, owner: object) -> object:
-    with _wrapping(question), _running(owner):
+    with _running(owner):
+        if question.callback in _APART:
+            return contextvars.copy_context().run(_called_sync, question)
+        return _called_sync(question)
+
+
+def _called_sync(question: Question) -> object:
+    with _wrapping(question):
         value = question.function(question.argument)
         return run_to_end(value) if inspect.isawaitable(value) else value
 
@@ -150,6 +165,9 @@ _KEYWORDS = {
 
 _ASSEMBLY = frozenset({"extraction", "inputs"})
 """The callbacks of request assembly, whose own errors say already what is wrong."""
+
+_APART: Final = frozenset({"extraction"})
+"""The callbacks that share nothing with the request they are asked for, not even what they set in their context."""
 
 
 @contextmanager
