@@ -1,7 +1,8 @@
 """One request on its way to the dump: begun when it is made, written once its outcome is known.
 
-A request that is refused, fails or is cancelled is written too. The clock and the ids are the adapters'. Where dumps go
-is in `sink.py`. Source: Assembly specification, Operational observability.
+A request that is refused, fails or is cancelled is written too. With `dump_errors="raise"` an answer that cannot be
+written down is an error, and a request that fails anyway keeps its own. The clock and the ids are the adapters'. Where
+dumps go is in `sink.py`. Source: Assembly specification, Operational observability.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kedi_compile.errors import KediError
+from kedi_compile.errors import DumpError, KediError
 
 from .schema import AssemblyDump, Outcome, RequestDump, UsageDump
 from .sink import Sink
@@ -66,8 +67,18 @@ class RequestRecord:
         self._write("sent", None, UsageDump())
 
     def failed(self, error: BaseException) -> None:
-        """Write why none came."""
-        self._write(_outcome(error), f"{type(error).__name__}: {error}", UsageDump())
+        """Write why none came; where that cannot be written, the error says so in a note, and goes on as itself."""
+        self._write_error(_outcome(error), error)
+
+    def given_up(self, error: BaseException) -> None:
+        """Write that its caller gave it up, by an exception that is no failure; a note tells as in `failed`."""
+        self._write_error("cancelled", error)
+
+    def _write_error(self, outcome: Outcome, error: BaseException) -> None:
+        try:
+            self._write(outcome, f"{type(error).__name__}: {error}", UsageDump())
+        except DumpError as unwritten:
+            error.add_note(str(unwritten))
 
     def _write(self, outcome: Outcome, error: str | None, usage: UsageDump) -> None:
         if self._is_written:
@@ -88,4 +99,6 @@ class RequestRecord:
 def _outcome(error: BaseException) -> Outcome:
     if not isinstance(error, Exception):
         return "cancelled"
-    return "refused" if isinstance(error, KediError) else "failed"
+    # A dump is written behind the request, so what was not written was sent.
+    is_refused = isinstance(error, KediError) and not isinstance(error, DumpError)
+    return "refused" if is_refused else "failed"
