@@ -93,3 +93,27 @@ def test_messages_are_held_as_they_were_committed() -> None:
     messages = lane.history.messages(ToyDialect())
     held = state.ledger.lane(KEY).history.messages(ToyDialect())
     assert [id(message) for message in held] == [id(message) for message in messages]
+
+
+@quiet
+def test_a_lane_note_says_what_a_turn_goes_on_from() -> None:
+    """The first turn, a lane that has turns, or a fresh one, and then what the model does not see and why."""
+    state = ConversationState()
+    assert state.ledger.lane_note(KEY) == "the first"
+
+    converse(state, "a")
+    assert state.ledger.lane_note(KEY) == "goes on with 1 turn"
+    assert state.ledger.lane_note(OTHER) == "fresh: the model does not see the turn before it, model changed"
+
+    converse(state, "b")
+    assert state.ledger.lane_note(KEY) == "goes on with 2 turns"
+    assert state.ledger.lane_note(OTHER) == "fresh: the model sees none of the 2 earlier turns, model changed"
+
+
+def test_a_lane_note_uses_no_warning_up() -> None:
+    """Whoever asks for it is not the turn."""
+    state = converse(ConversationState(), "a")
+    state.ledger.lane_note(OTHER)
+
+    with pytest.warns(HistoryLaneWarning, match="model changed"):
+        converse(state, "b", key=OTHER)

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from kedi_compile import HistoryProcessingValidationError
-from kedi_compile.history.binding import bound_entries, resolve_binding
+from kedi_compile.history.binding import bound_entries, resolve_binding, unbind
 from kedi_compile.history.flow import Staged
-from toy import NOW, Context, Message, answers, calls, propose, run_edit, says, talk, user
+from toy import NOW, Context, Message, answers, calls, propose, revision, run_edit, says, talk, user
 
 OPEN = {"reasoning_protection": "open_cycle"}
 HISTORY = [
@@ -114,3 +114,26 @@ def test_an_unbound_edit_remembers_what_another_model_would_refuse() -> None:
 
     assert isinstance(outcome, Staged)
     assert outcome.bound == (3, 7)
+
+
+def test_what_was_assembled_is_before_all_reasoning() -> None:
+    """Where it leaves, all bound reasoning is refused, wherever it stands."""
+    (violation,) = unbind(revision(HISTORY), "refuse").violations
+
+    assert (violation.rule, violation.groups, violation.entries) == ("bound_reasoning", (1, 3), (3, 7))
+
+
+def test_unbinding_strips_closed_groups_and_refuses_the_rest() -> None:
+    """As behind an edit."""
+    closed, running = unbind(revision(HISTORY), "strip"), unbind(revision(RUNNING), "strip")
+
+    assert closed.stripped == ((3, says("early")), (7, says("late")))
+    assert closed.violations == ()
+    assert [one.entries for one in running.violations] == [(3,)]
+
+
+@pytest.mark.parametrize("setting", ["refuse", "strip"])
+def test_a_history_without_reasoning_is_bound_to_nothing(setting: Any) -> None:
+    """There is nothing to unbind."""
+    assert unbind(revision([*talk("a"), user(NOW)]), setting) == unbind(revision([user(NOW)]), setting)
+    assert unbind(revision([*talk("a"), user(NOW)]), setting).violations == ()

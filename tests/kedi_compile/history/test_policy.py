@@ -98,3 +98,12 @@ def test_a_policy_is_frozen() -> None:
 
     with pytest.raises(AttributeError):
         policy.processor = keep  # type: ignore[misc]  # the point of the test
+
+
+@pytest.mark.parametrize(
+    ("options", "is_active"),
+    [({}, False), ({"processor": keep}, True), ({"assembles": True}, True), ({"token_counter": len}, False)],
+)
+def test_a_policy_is_active_where_there_is_anything_to_do(options: dict[str, Any], is_active: bool) -> None:
+    """Edit, archive, or assemble: a counter alone does nothing."""
+    assert HistoryPolicy(**options).is_active is is_active

@@ -1,0 +1,169 @@
+"""What a session adds to the assembly of a request: what the history takes, what is bound, and how it fails."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from assemblies import EPOCH, SYSTEM, compiler, failing, given_by, noting
+from assembling import inputs, limited
+from kedi_compile import AssemblyError, BudgetExceeded
+from kedi_compile.assembly import LiveRequest, ModelTier, RequestCompiler, RuntimeEnvironment
+from kedi_compile.assembly.run import AssembledStep, Standing
+from kedi_compile.history.lifecycle import RequestState
+from kedi_compile.history.policy import HistoryPolicy
+from kedi_compile.session import RunSession, begin_assembly
+from toy import INFO, NOW, Message, ToyDialect, says, talk, two_talks, user
+
+LIVE = LiveRequest(1, "toy:small")
+STANDING = Standing("now", {"now"})
+BOUND = [user("q"), says("a", signature="sig"), user(NOW)]
+
+
+class Tried:
+    """A session with a compiler, on one of both paths."""
+
+    def __init__(self, path: str, compiler: RequestCompiler, **options: Any) -> None:
+        self.path = path
+        self.policy: HistoryPolicy[Message] = HistoryPolicy(assembles=True, **options)
+        assembly = begin_assembly(compiler, self.policy, ToyDialect())
+        self.session = RunSession(self.policy, ToyDialect(), owner=self, assembly=assembly)
+
+    def assemble(self, messages: Sequence[Message], live: LiveRequest = LIVE) -> AssembledStep:
+        """Assemble a request whose history is `messages`."""
+        if self.path == "sync":
+            return self.session.assemble_sync(messages, INFO, live, STANDING)
+        return asyncio.run(self.session.assemble(messages, INFO, live, STANDING))
+
+
+each_path = pytest.mark.parametrize("path", ["sync", "async"])
+
+
+@each_path
+@pytest.mark.parametrize("kind", ["inputs", "sync", "async"])
+def test_a_request_is_assembled_from_whatever_gives_its_inputs(path: str, kind: str) -> None:
+    """The inputs themselves, a function, or one that is awaited, on both paths."""
+    step = Tried(path, RequestCompiler(inputs=given_by(kind, inputs()))).assemble([user(NOW)])
+
+    assert (step.system, [tail.before for tail in step.tails]) == (SYSTEM, [EPOCH])
+
+
+@each_path
+def test_the_tokens_of_the_history_are_filled_in(path: str) -> None:
+    """The callback sees them, and the request takes as many."""
+    seen: list[LiveRequest] = []
+    step = Tried(path, RequestCompiler(inputs=noting(seen))).assemble(two_talks())
+
+    size = sum(len(message.text) for message in two_talks())
+    assert [live.history_tokens for live in seen] == [size]
+    assert step.request.sizes["history"] == size
+
+
+@each_path
+def test_texts_are_counted_as_the_history_is(path: str) -> None:
+    """By the same counter of messages, so that one budget holds both."""
+    step = Tried(path, compiler(), token_counter=lambda message: 1000 * len(message.text)).assemble([user(NOW)])
+
+    assert step.request.sizes["history"] == 1000 * len(NOW)
+    assert step.request.sizes["core"] >= 1000 * len("# Core (core, version 1)\n\nYou are a careful engineer.")
+
+
+@each_path
+@pytest.mark.parametrize(("setting", "stays"), [("refuse", True), ("strip", True), (None, False)])
+def test_bound_reasoning_of_the_history_holds_the_stable_text(path: str, setting: Any, stays: bool) -> None:
+    """Where the model binds: there the text is sent as the request before had it."""
+    given = [inputs(), inputs(tier=ModelTier.FRONTIER)]
+    tried = Tried(path, RequestCompiler(inputs=lambda live: given[live.request_index - 1]), bound_reasoning=setting)
+
+    first = tried.assemble(BOUND)
+    second = tried.assemble(BOUND, LiveRequest(2, "toy:small"))
+
+    assert (second.system == first.system) is stays
+
+
+@each_path
+def test_a_history_without_bound_reasoning_holds_nothing(path: str) -> None:
+    """Whatever the policy."""
+    given = [inputs(), inputs(environment=RuntimeEnvironment("/repo"))]
+    tried = Tried(path, RequestCompiler(inputs=lambda live: given[live.request_index - 1]), bound_reasoning="refuse")
+
+    tried.assemble(two_talks())
+
+    assert '"/repo"' in tried.assemble(two_talks(), LiveRequest(2, "toy:small")).system
+
+
+@each_path
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (LookupError("gone"), AssemblyError),
+        (AssemblyError("gone"), AssemblyError),
+        (BudgetExceeded(10, 1, {"core": 20}), BudgetExceeded),
+        (KeyboardInterrupt(), KeyboardInterrupt),
+    ],
+)
+def test_a_failing_assembly_fails_the_request(path: str, error: BaseException, expected: type[BaseException]) -> None:
+    """It cannot be sent any more."""
+    tried = Tried(path, RequestCompiler(inputs=failing(error)))
+    tried.session.edit_sync(two_talks(), INFO)
+
+    with pytest.raises(expected):
+        tried.assemble(two_talks())
+
+    assert tried.session.state is RequestState.FAILED
+    with pytest.raises(RuntimeError, match="FAILED cannot become SENT"):
+        tried.session.sent()
+
+
+@each_path
+def test_what_nobody_foresaw_is_an_assembly_error(path: str) -> None:
+    """A counter that fails is no callback, and still says that nothing was sent."""
+
+    def count(message: Message) -> int:
+        raise ZeroDivisionError("by the counter")
+
+    # Texts are counted where a run's assembly begins, the history where a request is.
+    def count_history(message: Message) -> int:
+        return count(message) if message.text == NOW else len(message.text)
+
+    with pytest.raises(AssemblyError, match=r"failed with ZeroDivisionError: by the counter; nothing was sent"):
+        Tried(path, compiler(), token_counter=count_history).assemble([user(NOW)])
+
+
+@each_path
+def test_a_failing_assembly_takes_the_staged_generation_back(path: str) -> None:
+    """The edit before it does not count."""
+    tried = Tried(path, RequestCompiler(inputs=failing(LookupError())), processor=lambda ctx: ctx.keep_recent_groups(1))
+    tried.session.edit_sync(two_talks(), INFO)
+    assert tried.session.continuation.generation == 1
+
+    with pytest.raises(AssemblyError):
+        tried.assemble(two_talks())
+
+    assert tried.session.continuation.generation == 0
+
+
+@each_path
+def test_a_request_without_room_says_what_takes_it(path: str) -> None:
+    """The history of this run is in the table."""
+    tried = Tried(path, compiler(inputs(budget=limited(60))))
+
+    with pytest.raises(BudgetExceeded) as caught:
+        tried.assemble([*talk("a" * 100), user(NOW)])
+
+    assert caught.value.sizes["history"] > 100
+
+
+def test_without_a_compiler_no_run_is_assembled() -> None:
+    """There is nothing to ask."""
+    assert begin_assembly(None, HistoryPolicy(), ToyDialect()) is None
+
+
+def test_each_run_has_an_assembly_of_its_own() -> None:
+    """One compiler serves them all."""
+    shared, policy = compiler(), Tried("sync", compiler()).policy
+
+    assert begin_assembly(shared, policy, ToyDialect()) is not begin_assembly(shared, policy, ToyDialect())
