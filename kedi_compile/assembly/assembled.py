@@ -7,9 +7,10 @@ Assembly specification, Deterministic assembly order.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any, Final
 
 from kedi_compile.assembly.account import contracts_of, items_of, proofs_of, sources_of, steering_of
@@ -36,13 +37,41 @@ _BETWEEN: Final[Mapping[Place, str]] = {Place.FRAME: "\n"}
 
 @dataclass(frozen=True)
 class Section:
-    """What is shown at one place; `source_ids` are the ids of its items."""
+    """What is shown at one place: its items, of which there is at least one."""
 
     place: Place
-    kind: str
-    source_ids: tuple[str, ...]
-    text: str
-    tokens: int
+    items: tuple[Item, ...]
+
+    @property
+    def kind(self) -> str:
+        """The name of its place."""
+        return self.place.name.lower()
+
+    @property
+    def source_ids(self) -> tuple[str, ...]:
+        """The ids of its items."""
+        return tuple(item.id for item in self.items)
+
+    @property
+    def tokens(self) -> int:
+        """What its items take."""
+        return sum(item.tokens for item in self.items)
+
+    @cached_property
+    def text(self) -> str:
+        """The section as it is sent."""
+        return "".join(self.pieces)
+
+    @property
+    def pieces(self) -> Iterator[str]:
+        """The text in pieces, which are joined once."""
+        if (heading := HEADINGS.get(self.place)) is not None:
+            yield heading
+            yield "\n\n"
+        for number, item in enumerate(self.items):
+            if number:
+                yield _BETWEEN.get(self.place, "\n\n")
+            yield from item.form.pieces
 
 
 @dataclass(frozen=True)
@@ -70,17 +99,19 @@ class AssembledRequest:
     @cached_property
     def sections(self) -> tuple[Section, ...]:
         """The sections of places 1 to 8 that show anything, in order."""
-        return tuple(_sections(self.items))
+        shown = [item for item in self.items if item.form.is_shown]
+        places = ((place, tuple(item for item in shown if item.place is place)) for place in Place)
+        return tuple(Section(place, items) for place, items in places if items)
 
     @cached_property
     def system(self) -> str:
         """The stable text: places 1 to 4."""
-        return _joined(section.text for section in self.sections if section.place.is_stable)
+        return _text(section for section in self.sections if section.place.is_stable)
 
     @cached_property
     def before(self) -> str:
         """Places 5 to 7, which stand before the user's text in a user's request, and behind tool results otherwise."""
-        return _joined(one.text for one in self.sections if one.place.is_late and one.place is not Place.CURRENT)
+        return _text(one for one in self.sections if one.place.is_late and one.place is not Place.CURRENT)
 
     @cached_property
     def message(self) -> str | None:
@@ -96,7 +127,7 @@ class AssembledRequest:
     @property
     def late(self) -> str:
         """Places 5 to 8 in their order."""
-        return _joined([self.before, self.message or "", self.slot])
+        return "\n\n".join(text for text in (self.before, self.message, self.slot) if text)
 
     @cached_property
     def bodies(self) -> dict[str, str]:
@@ -148,7 +179,7 @@ def _dumped(section: Section) -> SectionDump:
         place=section.place,
         kind=section.kind,
         tokens=section.tokens,
-        bytes=utf8_size(section.text),
+        bytes=sum(map(utf8_size, section.pieces)),
         digest=digest_of("\0".join(section.source_ids) if is_evidence else section.text),
         text=None if is_evidence else section.text,
     )
@@ -161,16 +192,7 @@ def _said(item: Item) -> str:
     return item.form.rendered
 
 
-def _sections(items: tuple[Item, ...]) -> Iterable[Section]:
-    for place in Place:
-        shown = [item for item in items if item.place is place and item.form.is_shown]
-        if shown:
-            text = _BETWEEN.get(place, "\n\n").join(item.form.rendered for item in shown)
-            heading = HEADINGS.get(place)
-            whole = f"{heading}\n\n{text}" if heading else text
-            ids = tuple(item.id for item in shown)
-            yield Section(place, place.name.lower(), ids, whole, sum(item.tokens for item in shown))
-
-
-def _joined(texts: Iterable[str]) -> str:
-    return "\n\n".join(text for text in texts if text)
+def _text(sections: Iterable[Section]) -> str:
+    """Return sections as one text, with an empty line between them."""
+    pieces = (("\n\n" if number else "", *section.pieces) for number, section in enumerate(sections))
+    return "".join(chain.from_iterable(pieces))

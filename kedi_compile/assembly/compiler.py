@@ -121,11 +121,10 @@ class RequestCompiler:
         room = whole if most is None else most
         requirements = tuple(one.text for one in request.frame.requirements)
         objective = request.frame.epoch.objective or request.frame.epoch.raw_objective
-        found = ((item, _wish(item, request.evidence, inputs, count)) for item in request.items)
         return tuple(
             ExtractionRequest(item.record, objective, requirements, wish, room)
-            for item, wish in found
-            if wish is not None and isinstance(item.record, Source)
+            for item in request.items
+            if isinstance(item.record, Source) and (wish := _wish(item, request.evidence, inputs, count)) is not None
         )
 
     def _laid_out(self, inputs: RequestInputs, count: Count) -> AssembledRequest:

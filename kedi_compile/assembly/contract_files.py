@@ -33,7 +33,7 @@ _FIELDS: Final[dict[str, type | tuple[type, ...]]] = {
 _RIGHT: Final = {
     "id": "text",
     "version": "text or a whole number",
-    "phases": "a list",
+    "phases": "a list of names",
     "explicit_only": "true or false",
 }
 
@@ -76,7 +76,7 @@ def read_contract(file: Path) -> Contract:
             frozenset(front.get("phases", ())),
             explicit_only=front.get("explicit_only", False),
         )
-    except (AssemblyError, TypeError) as error:
+    except AssemblyError as error:
         msg = f"{file}: {error}"
         raise AssemblyError(msg) from error
 
@@ -116,6 +116,13 @@ def _check_keys(front: str, file: Path) -> None:
         raise AssemblyError(msg)
 
 
+def _is_right(name: str, value: object) -> bool:
+    if not isinstance(value, _FIELDS[name]):
+        return False
+    is_flag = name == "version" and isinstance(value, bool)
+    return not is_flag and (not isinstance(value, list) or all(isinstance(one, str) for one in value))
+
+
 def _check_fields(front: object, file: Path) -> None:
     if not isinstance(front, dict):
         msg = f"{file}: the front matter is {type(front).__name__}, and must be a mapping with id and version"
@@ -124,6 +131,6 @@ def _check_fields(front: object, file: Path) -> None:
         if name not in _FIELDS:
             msg = f"{file}: the front matter has the unknown field {name!r}; known are {', '.join(_FIELDS)}"
             raise AssemblyError(msg)
-        if not isinstance(value, _FIELDS[name]) or (name == "version" and isinstance(value, bool)):
+        if not _is_right(name, value):
             msg = f"{file}: {name} is {value!r}, and must be {_RIGHT[name]}"
             raise AssemblyError(msg)

@@ -10,6 +10,7 @@ import posixpath
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 from kedi_compile.assembly.records import Retired
@@ -161,6 +162,7 @@ def _touch(mine: str, theirs: str) -> bool:
     return first[:shorter] == second[:shorter]
 
 
+@lru_cache(maxsize=4096)
 def _parts(path: str) -> tuple[str, ...]:
     return PurePosixPath(posixpath.normpath(path.replace("\\", "/"))).parts
 

@@ -135,8 +135,9 @@ class RuntimeEnvironment:
 
     def __post_init__(self) -> None:
         check_text(self.working_root, "The working root")
-        if not isinstance(self.facts, Mapping):
-            raise _unknown("`RuntimeEnvironment.facts`", self.facts, Mapping)
+        facts: Any = self.facts
+        if not isinstance(facts, Mapping):
+            raise _unknown("`RuntimeEnvironment.facts`", facts, Mapping)
         for name, fact in self.facts.items():
             check_text(name, "The name of a fact")
             check_text(fact, f"The fact {name!r}")

@@ -42,15 +42,22 @@ Invariant = Callable[[AssembledRequest], Iterator[BrokenInvariant]]
 
 def no_ui_tokens(request: AssembledRequest) -> Iterator[BrokenInvariant]:
     """No command token of an interface stands in model-visible content, outside code and bodies of evidence."""
-    for item in request.items:
-        own = [item.form.text, item.form.body or ""] if item.trust is Trust.USER else [item.form.text]
-        if found := [token for text in own for token in request.ui_tokens.find(text)]:
+    own = [(item, _own_words(item)) for item in request.items]
+    if not request.ui_tokens.may_be_in(text for _, texts in own for text in texts):
+        return
+    for item, texts in own:
+        if found := [token for text in texts for token in request.ui_tokens.find(text)]:
             yield BrokenInvariant(
                 "no_ui_tokens",
                 f"{_name(item)} holds {', '.join(dict.fromkeys(found))}, which an interface takes for itself",
                 "take it out of the record, or quote it in backticks",
                 (item.id,),
             )
+
+
+def _own_words(item: Item) -> tuple[str, ...]:
+    """What is no data: our own words, and what the user wrote."""
+    return (item.form.text, item.form.body or "") if item.trust is Trust.USER else (item.form.text,)
 
 
 def single_current_frame(request: AssembledRequest) -> Iterator[BrokenInvariant]:
@@ -74,6 +81,7 @@ def no_duplicate_records(request: AssembledRequest) -> Iterator[BrokenInvariant]
         groups: dict[tuple[str, str], list[Item]] = {}
         for item in shown:
             groups.setdefault((item.kind, key(item)), []).append(item)
+        shown = [twins[0] for twins in groups.values()]  # what has one id is reported once
         for (kind, _), twins in groups.items():
             if len(twins) > 1:
                 ids = tuple(item.id for item in twins)
@@ -94,7 +102,7 @@ def _words(item: Item) -> str:
         case Requirement(text=text):
             return canonical(text)
         case _:
-            return f"{item.form.text}\0{item.id}"
+            return item.id  # nothing but its id tells it from another
 
 
 def no_partial_as_full(request: AssembledRequest) -> Iterator[BrokenInvariant]:

@@ -7,8 +7,10 @@ shown in a fence. Source: Assembly specification, Deterministic assembly order, 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import Final
 
 import orjson
@@ -43,6 +45,8 @@ class Form:
     narration: str = ""
     visibility: Visibility | None = None
     fidelity: Fidelity | None = None
+    fence: str = ""
+    """What the body stands between, where that is known already."""
 
     @property
     def is_shown(self) -> bool:
@@ -50,31 +54,43 @@ class Form:
         return bool(self.text) or self.body is not None
 
     @property
+    def pieces(self) -> tuple[str, ...]:
+        """The form as it is sent, in pieces, so that a long body is copied once, into the whole text."""
+        if self.body is None:
+            return (self.text,)
+        shown = fenced(self.body, self.fence)
+        return (self.text, "\n\n", *shown) if self.text else shown
+
+    @property
     def rendered(self) -> str:
         """The form as it is sent."""
-        if self.body is None:
-            return self.text
-        return f"{self.text}\n\n{fenced(self.body)}" if self.text else fenced(self.body)
+        return "".join(self.pieces)
 
     @property
     def around(self) -> str:
         """Everything that is sent with the body: the text, both fences, and what parts it from its neighbours."""
         if self.body is None:
             return f"{self.text}\n\n"
-        fence = fence_of(self.body)
+        fence = self.fence or fence_of(self.body)
         return f"{self.text}\n\n{fence}\n\n{fence}\n\n"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Candidate:
-    """A record and the forms it may take, the fullest first."""
+    """A record and the forms it may take: the fullest one, and those that are only made where there is no room."""
 
     place: Place
     kind: str
     id: str
     trust: Trust
     record: object
-    forms: tuple[Form, ...]
+    fullest: Form
+    smaller: Iterable[Form] = ()
+
+    @cached_property
+    def forms(self) -> tuple[Form, ...]:
+        """All forms, the fullest first."""
+        return (self.fullest, *self.smaller)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +112,8 @@ _BREAKS: Final = {code: f"\\u{code:04x}" for code in (0x7F, 0x85, 0x2028, 0x2029
 
 def quoted(text: str) -> str:
     """Return a name from outside in quotes, on one line, so that nothing in it reads as a heading."""
-    return orjson.dumps(text).decode().translate(_BREAKS)
+    name = orjson.dumps(text).decode()
+    return name if name.isascii() and "\x7f" not in name else name.translate(_BREAKS)
 
 
 def one_line(text: str) -> str:

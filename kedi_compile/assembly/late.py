@@ -29,7 +29,7 @@ def epoch_candidate(frame: Frame, tokens: UiTokens) -> Candidate:
     objective = f"Objective now: {one_line(epoch.objective)}\n\n" if epoch.objective else ""
     text = f"# Task epoch {quoted(epoch.id)}\n\n{objective}The user's request, word for word:"
     form = Form(text, raw.text, reason=f"the active task epoch{told(raw)}")
-    return Candidate(Place.EPOCH, "task_epoch", epoch.id, Trust.USER, epoch, (form,))
+    return Candidate(Place.EPOCH, "task_epoch", epoch.id, Trust.USER, epoch, form)
 
 
 def told(user: UserText) -> str:
@@ -64,8 +64,8 @@ def frame_candidates(frame: Frame) -> Iterator[Candidate]:
         yield _work(item)
 
 
-def _line(kind: str, name: str, record: object, *forms: Form) -> Candidate:
-    return Candidate(Place.FRAME, kind, name, Trust.OPERATOR, record, forms)
+def _line(kind: str, name: str, record: object, fullest: Form, *smaller: Form) -> Candidate:
+    return Candidate(Place.FRAME, kind, name, Trust.OPERATOR, record, fullest, smaller)
 
 
 def _mutation(mutation: Mutation, *, is_recent: bool) -> Candidate:
@@ -119,7 +119,7 @@ def current_candidates(frame: Frame, message: str | None, tokens: UiTokens) -> I
     if message is not None:
         clean = tokens.clean(message)
         form = Form(clean.text, reason=f"the current message{told(clean)}")
-        yield Candidate(Place.CURRENT, "current_message", "current_message", Trust.USER, message, (form,))
+        yield Candidate(Place.CURRENT, "current_message", "current_message", Trust.USER, message, form)
     if (slot := frame.steering) is not None:
         text = (
             f"# Active steering {quoted(slot.id)}\n\n{normalised(slot.text)}\n\n"
@@ -127,4 +127,4 @@ def current_candidates(frame: Frame, message: str | None, tokens: UiTokens) -> I
         )
         trust = Trust.TOOL if slot.provenance.is_tool else Trust.OPERATOR
         form = Form(text, reason="active until it is acknowledged")
-        yield Candidate(Place.CURRENT, "steering", slot.id, trust, slot, (form,))
+        yield Candidate(Place.CURRENT, "steering", slot.id, trust, slot, form)

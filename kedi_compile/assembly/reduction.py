@@ -28,13 +28,14 @@ class Fitting:
         self.candidates = candidates
         self._count = count
         self._levels = [0] * len(candidates)
-        self._tokens = [self._size(candidate.forms[0]) for candidate in candidates]
+        self._tokens = [_size(candidate.fullest, count) for candidate in candidates]
         self.total = sum(self._tokens)
         self._why: dict[int, str] = {}
 
     def form(self, index: int) -> Form:
         """Return the form that a candidate has now."""
-        return self.candidates[index].forms[self._levels[index]]
+        level = self._levels[index]
+        return self.candidates[index].forms[level] if level else self.candidates[index].fullest
 
     def may_lower(self, index: int) -> bool:
         """Whether a candidate has a smaller form."""
@@ -60,7 +61,7 @@ class Fitting:
 
     def _move(self, index: int, level: int) -> None:
         self._levels[index] = level
-        size = self._size(self.form(index))
+        size = _size(self.form(index), self._count)
         self.total += size - self._tokens[index]
         self._tokens[index] = size
 
@@ -74,16 +75,28 @@ class Fitting:
             form = replace(form, reason=f"{form.reason}: {why}" if form.reason else why)
         return Item(one.place, one.kind, one.id, one.trust, one.record, form, self._tokens[index])
 
-    def _size(self, form: Form) -> int:
-        if not form.is_shown:
-            return 0
-        return self._count(form.around) + (0 if form.body is None else self._count(form.body))
+
+def _size(form: Form, count: Count) -> int:
+    if not form.is_shown:
+        return 0
+    return count(form.around) + (0 if form.body is None else count(form.body))
+
+
+def _shrinking(candidate: Candidate, count: Count) -> Candidate:
+    """Leave out forms that are no smaller than the ones before: an identity may take more than a short body."""
+    smaller, least = [], _size(candidate.fullest, count)
+    for form in candidate.forms[1:]:
+        if (size := _size(form, count)) < least:
+            smaller.append(form)
+            least = size
+    return replace(candidate, smaller=tuple(smaller))
 
 
 def fit(candidates: Sequence[Candidate], count: Count, room: int | None) -> tuple[Item, ...]:
     """Return the items, reduced as far as needed to take at most `room` tokens, or as far as they can be."""
     fitting = Fitting(candidates, count)
     if room is not None and fitting.total > room:
+        fitting = Fitting([_shrinking(one, count) for one in candidates], count)
         for index, why in _order(fitting):
             fitting.lower(index, why)
             if fitting.total <= room:
@@ -147,7 +160,7 @@ def _is_evidence(candidate: Candidate) -> bool:
 
 
 def _is_wanted(candidate: Candidate) -> bool:
-    return candidate.forms[0].decision == "rehydrated" or getattr(candidate.record, "requested", False)
+    return candidate.fullest.decision == "rehydrated" or getattr(candidate.record, "requested", False)
 
 
 def _rest(fitting: Fitting) -> Iterator[int]:

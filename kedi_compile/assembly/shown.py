@@ -23,10 +23,9 @@ def source_candidate(
     source: Source, evidence: Evidence, budget: ContextBudget, tokens: UiTokens, *, is_overwhelming: bool
 ) -> Candidate:
     """Return a source with the forms it may take in this request."""
-    forms = tuple(
-        _without_tokens(form, tokens) for form in _forms(source, evidence, budget, is_overwhelming=is_overwhelming)
-    )
-    return Candidate(Place.EVIDENCE, "source", source.handle, Trust.TOOL, source, forms)
+    forms = _forms(source, evidence, budget, is_overwhelming=is_overwhelming)
+    bare = (_without_tokens(form, tokens) for form in forms)
+    return Candidate(Place.EVIDENCE, "source", source.handle, Trust.TOOL, source, next(bare), bare)
 
 
 def _without_tokens(form: Form, tokens: UiTokens) -> Form:
@@ -40,7 +39,7 @@ def _without_tokens(form: Form, tokens: UiTokens) -> Form:
 def _forms(source: Source, evidence: Evidence, budget: ContextBudget, *, is_overwhelming: bool) -> Iterator[Form]:
     extraction = evidence.extractions.get(source.handle)
     is_rehydrated = source.handle in evidence.rehydrated
-    if source.digest is not None and budget.sent.get(source.handle) == source.digest:
+    if source.handle in budget.sent and budget.sent[source.handle] == source.digest:
         yield _earlier(source)
         return
     may_show = _may_show(source, is_rehydrated=is_rehydrated)
@@ -86,7 +85,7 @@ def _absence(source: Source, *, is_rehydrated: bool) -> str:
 def _full(source: Source, *, is_rehydrated: bool) -> Form:
     decision, reason = ("rehydrated", "asked for by its handle") if is_rehydrated else ("included", _why(source))
     head = _head(source, source.fidelity, "the body is below")
-    return Form(head, source.body, decision, reason, visibility=Visibility.VISIBLE)  # type: ignore[arg-type]  # a literal
+    return Form(head, source.body, decision, reason, visibility=Visibility.VISIBLE, fence=source.fence)  # type: ignore[arg-type]  # a literal
 
 
 def _why(source: Source) -> str:

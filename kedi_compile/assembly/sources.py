@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from kedi_compile.assembly.typed import typed
-from kedi_compile.assembly.wording import check_optional, check_text, check_texts, digest_of
+from kedi_compile.assembly.wording import check_optional, check_text, check_texts, digest_of, fence_of
 from kedi_compile.errors import AssemblyError
 
 
@@ -89,7 +89,7 @@ class Coverage:
             raise AssemblyError(msg)
 
     def _are_numbers(self) -> bool:
-        pairs: object = self.ranges
+        pairs: Any = self.ranges
         return isinstance(pairs, tuple) and all(
             isinstance(pair, tuple) and [type(end) for end in pair] == [int, int] for pair in pairs
         )
@@ -196,6 +196,11 @@ class Source:
     def digest(self) -> str | None:
         """The sha256 of the body, in hexadecimal; None without one."""
         return None if self.body is None else digest_of(self.body)
+
+    @cached_property
+    def fence(self) -> str:
+        """What the body can stand between, so that nothing in it ends the quotation; empty without one."""
+        return "" if self.body is None else fence_of(self.body)
 
     @property
     def key(self) -> tuple[str, str, Coverage | None]:

@@ -38,11 +38,11 @@ def _instructions(one: RepositoryInstructions, working_root: str) -> Candidate:
         form = Form(f"{heading}\n\n{normalised(one.text)}", reason=f"applies to the working root {working_root}")
     else:
         form = Form("", decision="omitted", reason=f"applies below {one.root}, and the working root is {working_root}")
-    return Candidate(Place.REPOSITORY, "repository_instructions", one.root, trust, one, (form,))
+    return Candidate(Place.REPOSITORY, "repository_instructions", one.root, trust, one, form)
 
 
 def _candidate(place: Place, name: str, record: object, text: str, reason: str) -> Candidate:
-    return Candidate(place, _KINDS[place], name, Trust.OPERATOR, record, (Form(text, reason=reason),))
+    return Candidate(place, _KINDS[place], name, Trust.OPERATOR, record, Form(text, reason=reason))
 
 
 _KINDS = {Place.CORE: "core", Place.CONTRACTS: "contract", Place.ENVIRONMENT: "environment"}

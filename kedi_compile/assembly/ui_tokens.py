@@ -17,7 +17,7 @@ from __future__ import annotations
 import itertools
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -62,14 +62,19 @@ class UiTokens:
             if not re.fullmatch(r"/\S*\w", token):
                 msg = f"The command token {token!r} is none: it begins with `/`, ends in a letter, and is one word"
                 raise AssemblyError(msg)
-        names = "|".join(sorted(map(re.escape, self.tokens), key=len, reverse=True)) or r"(?!)"
-        pattern = re.compile(rf"(?<![^\s(\[\"'\u201c\u2018*_])(?:{names})(?![\w/.-]*\w|/)", re.IGNORECASE)
+        names = "|".join(sorted((re.escape(token[1:]) for token in self.tokens), key=len, reverse=True)) or r"(?!)"
+        # The slash comes first, so that a text is searched for it and nothing else.
+        pattern = re.compile(rf"/(?<![^\s(\[\"'\u201c\u2018*_]/)(?:{names})(?![\w/.-]*\w|/)", re.IGNORECASE)
         object.__setattr__(self, "_pattern", pattern)
         object.__setattr__(self, "_longest", max(map(len, self.tokens), default=0))
 
     def find(self, text: str) -> list[str]:
         """Return the tokens outside code, in order."""
         return [match[0] for match in self._found(text)]
+
+    def may_be_in(self, texts: Iterable[str]) -> bool:
+        """Tell whether there is anything to find, in code or not; a no for many texts is quicker than one for each."""
+        return self._pattern.search("\n".join(texts)) is not None
 
     def clean(self, text: str) -> UserText:
         """Strip and escape the tokens of what a user wrote; without any the text is the same object."""

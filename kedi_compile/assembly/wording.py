@@ -35,14 +35,15 @@ def utf8_size(text: str) -> int:
 
 def fence_of(body: str) -> str:
     """Return a fence that is longer than any in the body."""
-    longest = max(map(len, _FENCES.findall(body)), default=2) if "```" in body else 2
+    # One character is looked for many times faster than three, and most bodies hold not even that.
+    longest = max(map(len, _FENCES.findall(body)), default=2) if "`" in body else 2
     return "`" * (longest + 1)
 
 
-def fenced(body: str) -> str:
-    """Return the body, byte for byte, between two fences longer than any in it."""
-    fence = fence_of(body)
-    return f"{fence}\n{body}{'' if body.endswith(chr(10)) or not body else chr(10)}{fence}"
+def fenced(body: str, fence: str = "") -> tuple[str, ...]:
+    """Return the body, byte for byte, between two fences longer than any in it, in pieces; `fence` is a known one."""
+    fence = fence or fence_of(body)
+    return (fence, "\n", body, "" if body.endswith("\n") or not body else "\n", fence)
 
 
 def check_text(value: object, what: str, *, may_be_blank: bool = False) -> None:

@@ -12,7 +12,7 @@ import os
 import stat
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -135,7 +135,7 @@ _HELD: Final[set[int]] = set()
 if sys.platform != "win32":
 
     @contextmanager
-    def _locked(path: Path) -> Iterator[None]:
+    def _locked(path: Path) -> Generator[None]:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, OWNER_ONLY)
         _HELD.add(descriptor)
         try:
@@ -171,7 +171,7 @@ else:  # There is no fork, and nothing to keep several processes apart.
     _THREADS: Final = threading.Lock()
 
     @contextmanager
-    def _locked(path: Path) -> Iterator[None]:
+    def _locked(path: Path) -> Generator[None]:
         with _THREADS:
             path.touch(OWNER_ONLY)
             yield
