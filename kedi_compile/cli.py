@@ -42,10 +42,14 @@ def _app() -> "Typer":
     def options(*, version: Annotated[bool, version_option] = False) -> None:
         """Edit an agent's message history safely, and know exactly what every model request contains."""
 
+    demo_dump_option = typer.Option(
+        "--dump", metavar="FILE", help="Let an agent's requests be assembled instead, and write them to this new file."
+    )
+
     @app.command()
-    def demo() -> None:
+    def demo(*, dump: Annotated[Path | None, demo_dump_option] = None) -> None:
         """Let an agent edit its history, offline, and prove what was sent."""
-        raise typer.Exit(_demo())
+        raise typer.Exit(_demo(dump))
 
     @app.command()
     def explain(
@@ -106,13 +110,15 @@ def _version(value: bool) -> None:  # noqa: FBT001  # typer calls it so
         raise typer.Exit
 
 
-def _demo() -> int:
+def _demo(dump: Path | None) -> int:
     _require("kedi-compile demo", "demo", ["pydantic_ai", "anthropic"])
     # At a terminal the host introduces itself, with the name of the model that the demo only replays.
     os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")
-    from kedi_compile.demo.show import run
+    from kedi_compile.demo import desk_show, show
 
-    return run(_console(), _console(stderr=True))
+    if dump is None:
+        return show.run(_console(), _console(stderr=True))
+    return desk_show.run(_console(), _console(stderr=True), dump)
 
 
 def _explain(history: str, stack: str | None, question: "Question", *, entries: bool, as_json: bool) -> int:

@@ -41,7 +41,7 @@ ROOMS: dict[str, set[str]] = {
     "__init__": {
         *("errors", "message", "dialect", "turn", "history", "conversation", "assembly", "assembled_turn", "dump"),
     },
-    "demo": {"__init__", "errors", "history", "kedi_pydantic_ai"},
+    "demo": {"__init__", "errors", "history", "assembly", "dump", "kedi_pydantic_ai"},
     "explain": {"__init__", "errors", "dialect", "history", "session", "kedi_langchain", "kedi_pydantic_ai"},
     "report": {"errors", "dump"},
     "cli": {"__init__", "demo", "explain", "report"},

@@ -60,14 +60,14 @@ def compare(edit: Edit, body: bytes) -> tuple[list[Compared], int]:
 def check_all(recording: Recording, seen: Performance, refused: Refusal) -> list[Check]:
     """Check every claim of the demo, in the order it makes them."""
     first, second = (compare(edit, body) for edit, body in zip(seen.edits, seen.sent, strict=True))
-    kept = len(_messages(seen.sent[0])) - 1
+    kept = len(messages_in(seen.sent[0])) - 1
     return [
         Check("the careless slice was refused", refused.error is not None),
         Check("nothing of the careless slice was sent", not refused.sent),
         Check("request 1 is these groups in this order and nothing else", _all_agree(*first)),
         Check("request 2, after the tool call, is its validated history and nothing else", _all_agree(*second)),
         Check(f"request 2 begins with the same {kept:,} bytes of messages: cached prefix kept", _extends(seen.sent)),
-        Check("both requests are the ones the recorded answers were given to", _as_recorded(recording, seen.sent)),
+        Check("both requests are the ones the recorded answers were given to", are_as_recorded(recording, seen.sent)),
     ]
 
 
@@ -118,7 +118,7 @@ def _all_agree(rows: Sequence[Compared], left_over: int) -> bool:
     return bool(rows) and left_over == 0 and all(row.agrees for row in rows)
 
 
-def _messages(body: bytes) -> bytes:
+def messages_in(body: bytes) -> bytes:
     """Cut the messages out of a body, byte for byte; a quoted `"messages":` inside a text has other bytes."""
     text = body.decode()
     start = text.index("[", text.index('"messages":'))
@@ -130,10 +130,11 @@ def _extends(sent: Sequence[bytes]) -> bool:
     """Whether the second body has the first one's tools, system text and messages, then more messages."""
     first, second = map(json.loads, sent)
     before = [(body.get("tools"), body.get("system")) for body in (first, second)]
-    return before[0] == before[1] and _messages(sent[1]).startswith(_messages(sent[0])[:-1] + b",")
+    return before[0] == before[1] and messages_in(sent[1]).startswith(messages_in(sent[0])[:-1] + b",")
 
 
-def _as_recorded(recording: Recording, sent: Sequence[bytes]) -> bool:
+def are_as_recorded(recording: Recording, sent: Sequence[bytes]) -> bool:
+    """Whether the bodies are the requests that the recorded answers were given to."""
     asked = [json.loads(body) for body in sent]
     recorded = [exchange.request for exchange in recording.exchanges]
     return [_words(body) for body in asked] == [_words(body) for body in recorded]

@@ -2,7 +2,8 @@
 
 It stands below the real Anthropic client, gives the recorded answers in their order and keeps every body as the bytes
 that would have gone out. Whether those are the requests that were recorded is for `proof.py` to say. The recordings
-are `conversation.json`, the history before the question, and `exchange.json`, the requests since and their answers.
+are `conversation.json`, the history before the question, and `exchange.json`, the requests since and their answers;
+`desk.json` holds those of the demo of dumps, over the same history.
 """
 
 from __future__ import annotations
@@ -42,11 +43,11 @@ class Recording:
     exchanges: Sequence[Exchange]
 
 
-def load_recording() -> Recording:
-    """Read the recording that is shipped with the package."""
+def load_recording(name: str = "exchange.json") -> Recording:
+    """Read a recording that is shipped with the package, by the file that holds its exchanges."""
     folder = files("kedi_compile.demo")
     history = ModelMessagesTypeAdapter.validate_json(folder.joinpath("conversation.json").read_bytes())
-    stored = json.loads(folder.joinpath("exchange.json").read_bytes())
+    stored = json.loads(folder.joinpath(name).read_bytes())
     return Recording(stored["recorded_from"], history, [Exchange(**exchange) for exchange in stored["exchanges"]])
 
 

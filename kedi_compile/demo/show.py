@@ -51,27 +51,28 @@ def run(out: Console, err: Console, recording: Recording | None = None) -> int:
 def _draw(out: Console, recording: Recording, seen: Performance, refused: Refusal, checks: Sequence[Check]) -> None:
     edit, (refusal_checks, sent_checks) = seen.edits[0], (checks[:2], checks[2:])
     out.print(Text(_HEADLINE, "bold"))
-    _heading(out, f"history_processor=lambda ctx: ctx.keep_recent_groups({KEEP}, over={OVER})")
+    heading(out, f"history_processor=lambda ctx: ctx.keep_recent_groups({KEEP}, over={OVER})")
     out.print(_groups(edit))
     out.print(_figures(out, seen))
-    _heading(out, f"a careless slice instead: list(ctx.messages)[-{SLICE}:]")
+    heading(out, f"a careless slice instead: list(ctx.messages)[-{SLICE}:]")
     out.print(*_error_lines(refused), sep="\n")
-    _print_checks(out, refusal_checks)
-    _heading(out, "what was validated, and what the transport was given")
+    print_checks(out, refusal_checks)
+    heading(out, "what was validated, and what the transport was given")
     out.print(_comparison(out, compare(edit, seen.sent[0])[0]))
-    _print_checks(out, sent_checks)
+    print_checks(out, sent_checks)
     out.print()
     out.print(Text.assemble(("The agent: ", "bold"), seen.answer))
     out.print(Text(f"Recorded from {recording.recorded_from}.", "dim"))
 
 
-def _heading(out: Console, title: str) -> None:
+def heading(out: Console, title: str) -> None:
+    """Draw a title with a rule behind it."""
     out.print()
     out.print(Rule(Text(title, "bold"), align="left", style="dim"))
 
 
 def _groups(edit: Edit) -> Table:
-    table = _table(padding=(0, 0, 0, 0), expand=True)
+    table = plain_table(padding=(0, 0, 0, 0), expand=True)
     table.add_column("#", justify="right", no_wrap=True)
     table.add_column("id", no_wrap=True)
     table.add_column("holds", no_wrap=True)
@@ -86,7 +87,8 @@ def _groups(edit: Edit) -> Table:
     return table
 
 
-def _table(*, padding: tuple[int, int, int, int], expand: bool) -> Table:
+def plain_table(*, padding: tuple[int, int, int, int], expand: bool) -> Table:
+    """Return an empty table without a frame."""
     return Table(
         box=box.SIMPLE_HEAD,
         show_edge=False,
@@ -157,7 +159,7 @@ def _error_lines(refused: Refusal) -> Iterable[Padding]:
 
 
 def _comparison(out: Console, rows: Sequence[Compared]) -> Table:
-    table = _table(padding=(0, 2, 0, 0), expand=False)
+    table = plain_table(padding=(0, 2, 0, 0), expand=False)
     for name in ("id", "pieces", "validated", "sent in request 1", ""):
         table.add_column(name, justify="right" if name == "pieces" else "left")
     for row in rows:
@@ -165,7 +167,8 @@ def _comparison(out: Console, rows: Sequence[Compared]) -> Table:
     return table
 
 
-def _print_checks(out: Console, checks: Iterable[Check]) -> None:
+def print_checks(out: Console, checks: Iterable[Check]) -> None:
+    """Draw a line for each check."""
     out.print()
     for check in checks:
         out.print(Text.assemble(_mark(out, holds=check.holds), " ", check.claim))

@@ -148,3 +148,21 @@ def test_an_unknown_command_is_refused(monkeypatch: pytest.MonkeyPatch, capsys: 
 
     assert status == 2
     assert "No such command 'demon'" in capsys.readouterr().err
+
+
+def test_the_demo_of_dumps_is_looked_at_by_the_commands_it_names(tmp_path: Path) -> None:
+    """What a person copies from its last lines works, in any directory."""
+    environment = {**os.environ, "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"}
+
+    def run(*arguments: str) -> list[str]:
+        done = subprocess.run([*PROGRAM, *arguments], cwd=tmp_path, env=environment, capture_output=True, check=True)
+        return done.stdout.decode().splitlines()
+
+    lines = run("demo", "--dump", "run.jsonl")
+    listed, expanded, drawn = (run(*line.split()[1:]) for line in lines[-3:])
+
+    assert max(map(len, lines)) == 80
+    assert len([line for line in listed if "answered" in line]) == 8
+    assert "Request 5" in expanded[0]
+    assert drawn == ["Wrote run.html"]
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["run.html", "run.jsonl", "run.jsonl.lock"]

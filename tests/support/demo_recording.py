@@ -18,6 +18,7 @@ from pydantic_ai.messages import ModelMessage, ModelRequest, SystemPromptPart
 from pydantic_core import to_jsonable_python
 
 from emulator import Answer, Call, ProviderEmulator, Step, Thinking, answer
+from kedi_compile.demo.desk_agent import ask_both
 from kedi_compile.demo.performance import keep_recent
 from kedi_compile.demo.replay import HOST, replayed_model
 from kedi_compile.demo.story import QUESTION, THINKING, hut_agent
@@ -108,6 +109,23 @@ ENDING: Final[Turn] = (
     ],
 )
 
+DESK: Final[Sequence[Step]] = (
+    answer(Call("read_book", {"night": "Saturday"}), Call("read_book", {"night": "Sunday"})),
+    answer(Call("read_kitchen_log")),
+    answer(Call("acknowledge", {"steering_id": "roof"}), Call("count_beds", {"night": "Sunday"})),
+    answer(Call("move", {"guests": "school class", "night": "Saturday", "to": "Sunday"})),
+    answer(Call("count_beds", {"night": "Sunday"}), Call("read_book", {"night": "Sunday"})),
+    (
+        "The class has Sunday now; with the annex closed the house is full. The soup was short once, on day 31. The "
+        "teacher still has to be told in writing."
+    ),
+    answer(Call("read_again", {"handle": "log/kitchen@day 120#whole"})),
+    (
+        "Day 31: 15 guests, 8 litres of soup; a class of 18 came over the pass and the pot was empty before the last "
+        "four had any."
+    ),
+)
+
 
 def record() -> dict[str, object]:
     """Speak the conversation and return the content of each data file by its name."""
@@ -115,7 +133,7 @@ def record() -> dict[str, object]:
 
 
 async def _record() -> dict[str, object]:
-    steps = [step for _, steps in (*CONVERSATION, ENDING) for step in steps]
+    steps = [*(step for _, steps in (*CONVERSATION, ENDING) for step in steps), *DESK]
     with ProviderEmulator(*steps) as emulator:
         heard = _Recorder(emulator.url)
         model = replayed_model(heard)
@@ -124,12 +142,15 @@ async def _record() -> dict[str, object]:
         for question, answers in CONVERSATION:
             settings = THINKING if _thinks(answers) else None
             history = (await plain.run(question, message_history=history, model_settings=settings)).all_messages()
-        heard.exchanges.clear()
+        heard.taken()
         await hut_agent(model, keep_recent).run(ENDING[0], message_history=history, model_settings=THINKING)
+        ending = heard.taken()
+        await ask_both(heard, history, dump=None)
     assert not emulator.refusals, emulator.refusals
     return {
         "conversation.json": _lasting(to_jsonable_python(history)),
-        "exchange.json": {"recorded_from": RECORDED_FROM, "exchanges": heard.exchanges},
+        "exchange.json": {"recorded_from": RECORDED_FROM, "exchanges": ending},
+        "desk.json": {"recorded_from": RECORDED_FROM, "exchanges": heard.taken()},
     }
 
 
@@ -144,7 +165,12 @@ class _Recorder(httpx2.AsyncBaseTransport):
     def __init__(self, url: str) -> None:
         self._url = url
         self._inner = httpx2.AsyncHTTPTransport()
-        self.exchanges: list[dict[str, object]] = []
+        self._exchanges: list[dict[str, object]] = []
+
+    def taken(self) -> list[dict[str, object]]:
+        """Return what was noted since the last time."""
+        taken, self._exchanges = self._exchanges, []
+        return taken
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         body = await request.aread()
@@ -154,7 +180,7 @@ class _Recorder(httpx2.AsyncBaseTransport):
         response = await self._inner.handle_async_request(passed_on)
         answer = json.loads(await response.aread())
         await response.aclose()
-        self.exchanges.append({"request": json.loads(body), "response": answer})
+        self._exchanges.append({"request": json.loads(body), "response": answer})
         return httpx2.Response(response.status_code, json=answer, request=request)
 
 

@@ -15,7 +15,7 @@ def recorded() -> dict[str, object]:
     return record()
 
 
-@pytest.mark.parametrize("name", ["conversation.json", "exchange.json"])
+@pytest.mark.parametrize("name", ["conversation.json", "exchange.json", "desk.json"])
 def test_the_shipped_data_is_what_a_new_recording_gives(recorded: dict[str, object], name: str) -> None:
     """A recording made now equals the shipped one, byte for byte; if not, `make record` is due."""
     shipped = files("kedi_compile.demo").joinpath(name).read_text(encoding="utf-8")
