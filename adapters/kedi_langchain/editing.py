@@ -18,6 +18,7 @@ from langgraph.errors import GraphBubbleUp
 
 from kedi_compile import HistoryProcessingError
 from kedi_compile.assembly.run import AssembledStep
+from kedi_compile.conversation.lanes import Lane
 from kedi_compile.dump.recording import RequestRecord
 from kedi_compile.history.context import RequestInfo
 from kedi_compile.history.flow import Outcome, Skipped, Staged
@@ -170,6 +171,13 @@ class EditedRequest:
         new = len(list(takewhile(lambda entry: entry is None, entries[behind:])))
         return behind + new if entries[behind + new] == self.front else behind
 
+    def durable(self, answer: BaseMessage) -> BaseMessage:
+        """Return an answer as it is kept: without the id of a response whose request held assembled texts.
+
+        A later request that goes on from it would bring them back, whoever makes it.
+        """
+        return answer if self.assembled is None else without_response_ids([answer], self.model)[0]
+
     def read(self) -> AbstractContextManager[None]:
         """Let the caller of a stream do what it likes between two chunks."""
         return nullcontext() if self.call is None else self.call.turn.read()
@@ -177,12 +185,16 @@ class EditedRequest:
     async def commit(self, answer: BaseMessage | None) -> None:
         """Commit the turn that this request is, if it is one; without an answer nothing is committed."""
         if self.call is not None:
-            await self.call.turn.end(self.call.committed(self.history, answer, self.session.carried))
+            await self.call.turn.end(self._committed(self.call, answer))
 
     def commit_sync(self, answer: BaseMessage | None) -> None:
         """Do what `commit` does on a synchronous path."""
         if self.call is not None:
-            self.call.turn.end_sync(self.call.committed(self.history, answer, self.session.carried))
+            self.call.turn.end_sync(self._committed(self.call, answer))
+
+    def _committed(self, call: ConversationCall, answer: BaseMessage | None) -> Lane[BaseMessage] | None:
+        kept = None if answer is None else self.durable(answer)
+        return call.committed(self.history, kept, self.session.carried)
 
     async def abandon(self, error: BaseException) -> None:
         """Give up the turn that this request is, if it is one."""

@@ -215,6 +215,7 @@ class ModelStep:
             edited.session.undo()
             edited.unseen()
             return response
+        response = replace(response, result=[edited.durable(one) for one in response.result])
         edited.answered(response.result[0])
         prompt = [] if self.prompt is None else [self.prompt]
         newest = {one.id: one for one in prompt}
