@@ -83,7 +83,7 @@ class Script:
     """The model side of a test: one answer per request, the last one for good; `requests` is what it was asked.
 
     An exception is raised, a function is awaited and then the answer is `"done"`. `sent` holds each request as
-    `lines`, taken when it came; `settings` the settings it came with.
+    `lines`, taken when it came; `settings` the settings it came with, and `instructions` what stood in front of it.
     """
 
     def __init__(
@@ -97,6 +97,7 @@ class Script:
         self.requests: list[list[ModelMessage]] = []
         self.sent: list[list[str]] = []
         self.settings: list[ModelSettings] = []
+        self.instructions: list[str | None] = []
         self.model = FunctionModel(
             self._answer, stream_function=self._stream, model_name=model_name, settings=settings, profile=profile
         )
@@ -121,6 +122,7 @@ class Script:
         self.requests.append(list(messages))
         self.sent.append(lines(messages))
         self.settings.append(copy.copy(info.model_settings or ModelSettings()))
+        self.instructions.append(info.instructions)
         return self._answers[min(len(self.requests), len(self._answers)) - 1]
 
 

@@ -70,8 +70,8 @@ def compiler(given: Any = None, **options: Any) -> RequestCompiler:
 
 
 def phased(**options: Any) -> RequestCompiler:
-    """Return a compiler with a contract for each of two phases."""
-    found = ContractRegistry([contract("discovery", phases=["explore"]), contract("checking", phases=["verify"])])
+    """Return a compiler with a contract for exploring, and one for work that is more than one thing."""
+    found = ContractRegistry([contract("discovery", phases=["explore"]), contract("checking", phases=["mixed"])])
     return RequestCompiler(found, inputs=inputs(), tool_phases=PHASES, **options)
 
 
