@@ -1,0 +1,40 @@
+"""The phase, from tool calls that were observed."""
+
+import pytest
+
+from kedi_compile.assembly.phases import ObservedPhase, Phase, observe_phase
+
+TOOLS = {
+    "read": Phase.EXPLORE,
+    "grep": Phase.EXPLORE,
+    "plan": Phase.PLAN,
+    "edit": Phase.IMPLEMENT,
+    "test": Phase.VERIFY,
+}
+
+
+def test_the_phases_are_the_specifications() -> None:
+    """In its order and spelling."""
+    assert list(Phase) == ["explore", "plan", "implement", "verify", "mixed"]
+
+
+@pytest.mark.parametrize(
+    ("calls", "phase", "reason"),
+    [
+        ((), None, "no tool with a phase was called"),
+        (("chat",), None, "no tool with a phase was called"),
+        (("read", "chat", "grep", "read"), "explore", "observed from calls of read, grep"),
+        (("plan",), "plan", "observed from calls of plan"),
+        (("edit",), "implement", "observed from calls of edit"),
+        (("test",), "verify", "observed from calls of test"),
+        (("read", "edit", "grep"), "mixed", "observed from calls of read, grep (explore); edit (implement)"),
+    ],
+)
+def test_the_phase_is_that_of_all_calls(calls: tuple[str, ...], phase: str | None, reason: str) -> None:
+    """Of several, `mixed`; of none, none; a tool that shows no phase does not count."""
+    assert observe_phase(calls, TOOLS) == ObservedPhase(None if phase is None else Phase(phase), reason)
+
+
+def test_a_phase_never_flips_back() -> None:
+    """What was mixed once stays mixed for the epoch."""
+    assert observe_phase(("read", "edit", "edit", "edit"), TOOLS).phase is Phase.MIXED
