@@ -86,9 +86,10 @@ class LiveFrame:
         typed(mutation, Mutation, "The live frame")
         with self._lock:
             key = (Mutation, mutation.id)
-            if self._records.drop(key, "superseded by a newer record of the mutation") is not None:
+            old = self._records.drop(key, "superseded by a newer record of the mutation")
+            if isinstance(old, Mutation):
                 self._renewed.add(mutation.id)
-            self._records.put(key, mutation, "")
+            self._records.put(key, _with_paths_of(old, mutation), "")
             for record in self._of(Verification):
                 if record.passed and record.depends_on(mutation):
                     stale = replace(record, stale_by=mutation.id)
@@ -169,3 +170,10 @@ class LiveFrame:
     def _drop(self, kind: type[FrameRecord], key: str, reason: str) -> FrameRecord | None:
         with self._lock:
             return self._records.drop((kind, key), reason)
+
+
+def _with_paths_of(old: FrameRecord | None, mutation: Mutation) -> Mutation:
+    """Return the mutation with the paths of its older record: what that changed is changed still."""
+    if not isinstance(old, Mutation) or not mutation.paths:
+        return mutation
+    return replace(mutation, paths=tuple(dict.fromkeys([*old.paths, *mutation.paths])) if old.paths else ())

@@ -150,6 +150,22 @@ def test_a_mutation_that_is_recorded_again_is_a_newer_change() -> None:
     assert states(live) == [ProofState.PASSED]
 
 
+def test_what_a_mutation_changed_is_not_forgotten_with_its_record() -> None:
+    """A newer record of it has the paths of both, or may touch anything if one of them may."""
+    live = frame()
+    live.mutate(EDIT)
+    live.mutate(Mutation("m1", "edit b.py", ("b.py", "a.py")))
+    live.verify(Verification("tests pass", passed=True, paths=("a.py",), after=""))
+
+    assert live.snapshot().mutations == (Mutation("m1", "edit b.py", ("a.py", "b.py")),)
+    assert states(live) == [ProofState.STALE]
+
+    live.mutate(Mutation("m1", "edit anything"))
+    live.mutate(EDIT)
+
+    assert live.snapshot().mutations[0].paths == ()
+
+
 def test_there_is_one_check_of_a_claim() -> None:
     """A newer one replaces it, however the claim is written."""
     live = frame()
