@@ -131,13 +131,16 @@ def _places(assembly: AssemblyDump) -> tuple[tuple[str, ...], ...]:
 
 
 def _item(item: ItemDump) -> tuple[str, ...]:
-    return (place_name(item.place), f"{item.kind} {item.id}", item.decision, exactly(item.tokens), item.reason)
+    what = item.id if item.id == item.kind else f"{item.kind} {item.id}"
+    return (place_name(item.place), what, item.decision, exactly(item.tokens), item.reason)
 
 
 def _source(source: SourceDump) -> tuple[str, ...]:
-    what = f"{source.handle} {source.identity}, version {source.version}, {source.coverage}"
+    what = f"{source.identity}, version {source.version}, {source.coverage}"
+    if source.handle != f"{source.identity}@{source.version}#{source.coverage}":
+        what = f"{source.handle} {what}"
     state = f"{source.fidelity}, {source.visibility.replace('_', ' ')}"
-    recovery = f"; again by {source.recovery}" if source.recovery else ""
+    recovery = f"; for the exact text: {source.recovery}" if source.recovery else ""
     why = f"{source.reason} ({state}{recovery})"
     return (place_name(EVIDENCE), what, source.decision, exactly(source.tokens), why)
 

@@ -129,5 +129,5 @@ def _contracts(assembly: AssemblyDump | None) -> str:
 def _sources(assembly: AssemblyDump | None) -> str:
     if assembly is None:
         return UNKNOWN
-    visible = sum(source.visibility != "not_visible" for source in assembly.sources)
-    return f"{visible}/{sum(source.decision == 'omitted' for source in assembly.sources)}"
+    out = sum(source.visibility == "not_visible" for source in assembly.sources)  # also where a part is shown
+    return f"{len(assembly.sources) - out}/{out}"

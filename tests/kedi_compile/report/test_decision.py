@@ -59,7 +59,7 @@ def test_items_and_sources_stand_by_place_with_their_reasons() -> None:
         "S4 CHANGELOG.md, version 06572a96, whole",
         "omitted",
         "1,240",
-        "no requirement needs it (full, not visible; again by read_file CHANGELOG.md)",
+        "no requirement needs it (full, not visible; for the exact text: read_file CHANGELOG.md)",
     )
     assert rows[8][2:] == ("rehydrated", "612", "the failing claim names it (full, visible)")
 
@@ -132,3 +132,16 @@ def test_every_row_fills_its_columns() -> None:
     for dump in build_run():
         for block in explain(dump):
             assert {len(row) for row in block.rows} <= {len(block.columns)}
+
+
+def test_a_handle_that_is_made_of_the_identity_is_not_said_twice() -> None:
+    """Where the ledger named the source, its path, version and coverage say the same."""
+    dump = build_run()[8]
+    assert dump.assembly is not None
+    source = dump.assembly.sources[0]
+    named = source.model_copy(update={"handle": f"{source.identity}@{source.version}#{source.coverage}"})
+    assembly = dump.assembly.model_copy(update={"sources": (named,), "items": ()})
+
+    (block,) = (one for one in explain(dump.model_copy(update={"assembly": assembly})) if one.title.startswith("What"))
+
+    assert block.rows[0][1] == f"{source.identity}, version {source.version}, {source.coverage}"

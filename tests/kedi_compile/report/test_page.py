@@ -72,7 +72,7 @@ def test_a_row_opens_to_the_whole_decision() -> None:
     page = sample()
 
     assert page.count("<h3>History</h3>") == 12
-    assert "no requirement needs it (full, not visible; again by read_file CHANGELOG.md)" in page
+    assert "no requirement needs it (full, not visible; for the exact text: read_file CHANGELOG.md)" in page
     assert "BudgetExceeded: 33,140 tokens do not fit in 32,000 - 4,000" in page
 
 

@@ -83,3 +83,13 @@ def test_a_count_is_rounded_to_three_digits(count: int | None, shown: str) -> No
 def test_a_number_that_is_no_time_is_a_dash(at: float) -> None:
     """A damaged time must not hide the request."""
     assert time_of(at) == "-"
+
+
+def test_a_source_of_which_a_part_is_shown_counts_as_not_seen() -> None:
+    """Its body is not in the request, so what the model says of it rests on the part alone."""
+    dump = build_run()[0]
+    assert dump.assembly is not None
+    source = dump.assembly.sources[0].model_copy(update={"decision": "compacted", "visibility": "not_visible"})
+    assembly = dump.assembly.model_copy(update={"sources": (source,)})
+
+    assert describe(Numbered(1, dump.model_copy(update={"assembly": assembly}))).sources == "0/1"
