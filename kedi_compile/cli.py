@@ -66,7 +66,7 @@ def _app() -> "Typer":
         as_json: Annotated[bool, typer.Option("--json", help="Write one JSON object.")] = False,
         stack: Annotated[str | None, typer.Option(help="pydantic-ai, or langchain; found out without it.")] = None,
     ) -> None:
-        """Say what history processing sees in a saved history, without running anything."""
+        """Say what history processing sees in a saved history."""
         from kedi_compile.explain.explanation import Question
 
         question = Question(keep, over, model, protection, prompt)

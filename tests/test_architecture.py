@@ -45,6 +45,7 @@ ROOMS: dict[str, set[str]] = {
     "explain": {"__init__", "errors", "dialect", "history", "session", "kedi_langchain", "kedi_pydantic_ai"},
     "report": {"errors", "dump"},
     "cli": {"__init__", "demo", "explain", "report"},
+    "__main__": {"cli"},
     "kedi_langchain": {
         *("__init__", "structure", "canonical", "dialect", "tokens", "question", "turn", "history", "assembly"),
         *("dump", "conversation", "session"),
@@ -71,6 +72,7 @@ LIBRARIES: dict[str, set[str]] = {
     "explain": {"langchain_core", "pydantic", "pydantic_ai", "rich"},
     "report": {"rich", "jinja2", "markupsafe", "plotly"},
     "cli": {"typer", "rich"},
+    "__main__": set(),
     "kedi_langchain": {"langchain", "langchain_core", "langgraph", "orjson"},
     "kedi_lionagi": {"lionagi", "anyio"},
     "kedi_pydantic_ai": {"pydantic_ai", "orjson"},

@@ -6,6 +6,7 @@ from dataclasses import fields
 import pytest
 
 import kedi_compile
+import kedi_compile.dump
 import kedi_langchain
 import kedi_lionagi
 import kedi_pydantic_ai
@@ -79,6 +80,12 @@ LIONAGI = [
     "to_instruction",
     "turn_request",
 ]
+DUMP = ["DumpFile", "Reading", "Redact", "RequestDump", "read_dumps"]
+
+
+def test_the_dump_exports_exactly_these_names() -> None:
+    """What writes a dump to a file of one's own settings, and what reads one."""
+    assert kedi_compile.dump.__all__ == DUMP
 
 
 def test_the_core_exports_exactly_these_names() -> None:

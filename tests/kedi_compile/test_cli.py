@@ -166,3 +166,10 @@ def test_the_demo_of_dumps_is_looked_at_by_the_commands_it_names(tmp_path: Path)
     assert "Request 5" in expanded[0]
     assert drawn == ["Wrote run.html"]
     assert sorted(one.name for one in tmp_path.iterdir()) == ["run.html", "run.jsonl", "run.jsonl.lock"]
+
+
+def test_the_package_runs_as_the_command() -> None:
+    """Where the script is not on the path, the module is."""
+    done = subprocess.run([sys.executable, "-m", "kedi_compile", "--version"], capture_output=True, check=True)
+
+    assert done.stdout.decode() == f"kedi-compile {version('kedi-compile')}\n"
