@@ -53,8 +53,8 @@ def without_ui_tokens(prompt: Prompt, tokens: UiTokens) -> Prompt:
     cleaned = [_cleaned(one, tokens) for one in prompt]
     if all(new is old for new, old in zip(cleaned, prompt, strict=True)):
         return prompt
-    left = [one for one in cleaned if one != ""]
-    return left or _checked("a prompt of nothing else", "")
+    left = [new for new, old in zip(cleaned, prompt, strict=True) if new is old or not _is_blank(new)]
+    return _checked(str(prompt), "") if all(map(_is_blank, left)) else left
 
 
 def _cleaned(content: UserContent, tokens: UiTokens) -> UserContent:
@@ -63,6 +63,11 @@ def _cleaned(content: UserContent, tokens: UiTokens) -> UserContent:
     if isinstance(content, TextContent) and (text := tokens.clean(content.content).text) is not content.content:
         return replace(content, content=text)
     return content
+
+
+def _is_blank(content: UserContent) -> bool:
+    text = content.content if isinstance(content, TextContent) else content
+    return isinstance(text, str) and not text.strip()
 
 
 def _checked(given: str, text: str) -> str:
