@@ -52,7 +52,7 @@ from kedi_pydantic_ai.dialect import DIALECT
 from kedi_pydantic_ai.origins import PartOrigins
 from kedi_pydantic_ai.prompt import Prompt, show_prompt, submitted
 from kedi_pydantic_ai.reading import archive_toolset
-from kedi_pydantic_ai.recording import begin_record, recording
+from kedi_pydantic_ai.recording import FollowedModel, begin_record, recording
 from kedi_pydantic_ai.rivals import refuse_rivals, refuse_second_turn
 from kedi_pydantic_ai.step import Step, request_info
 from kedi_pydantic_ai.usage import reported_tokens
@@ -87,7 +87,8 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
             never in `all_messages()`. None adds nothing.
         dump: Where every request is written down: the path of a JSON-lines file, a `DumpFile`, or a callable that takes
             a `RequestDump`. None keeps nothing.
-        dump_errors: Whether a dump that cannot be written is logged (`"warn"`) or fails the request (`"raise"`).
+        dump_errors: Whether a dump that cannot be written is logged (`"warn"`) or fails the request (`"raise"`): then
+            an answer that came is dropped with a `DumpError`, and a request that failed says it in a note to its error.
         redact: Functions of a text that replace more secrets in dumps than the known ones.
         token_counter: Counts the tokens of one message, in place of the built-in estimate.
         reasoning_protection: `"always"` protects groups with signed reasoning for good; `"open_cycle"` only while
@@ -311,9 +312,9 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         self, ctx: RunContext[AgentDepsT], request_context: ModelRequestContext
     ) -> ModelRequestContext:
         """Note that an attempt is about to be sent, to the model that is now known."""
+        self._step.response = None
         if not self.is_active:
             return request_context
-        self._step.response = None
         if (staged := self._step.staged) is not None:
             self._step.validated = completed(staged.messages, request_context.messages, self._step.snapshot)
             names = tuple(model.model_name for model in serving_models(request_context.model))
@@ -333,8 +334,10 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         return response
 
     def get_wrapper_model(self, model: Model) -> Model | None:
-        """Look at an edited request once more, behind everything that may still change it."""
+        """Look at an edited request once more, behind everything that may still change it, and at its stream."""
         step, sending = self._step, model
+        if step.record is not None:
+            sending = FollowedModel(sending, step)
         if step.staged is not None:
             sending = CheckedModel(sending, history_check(step.validated, step.staged.open_calls))
         if step.assembled is not None:

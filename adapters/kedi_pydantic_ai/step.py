@@ -33,6 +33,7 @@ class Step:
         self.assembled: AssembledStep | None = None
         self.system: str | None = None
         self.record: RequestRecord | None = None
+        self.stream_error: Exception | None = None
 
 
 def request_info(ctx: RunContext[Any], model: Model) -> RequestInfo:

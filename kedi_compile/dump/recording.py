@@ -62,6 +62,10 @@ class RequestRecord:
         """Write that an answer came."""
         self._write("answered", None, usage)
 
+    def left(self, usage: UsageDump) -> None:
+        """Write that its caller left the stream of its answer before the end."""
+        self._write("cancelled", "The stream was left before its end", usage)
+
     def sent(self) -> None:
         """Write that it was sent, where nobody sees what comes back."""
         self._write("sent", None, UsageDump())

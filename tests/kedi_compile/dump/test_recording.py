@@ -101,6 +101,15 @@ def test_a_request_that_was_given_up_is_cancelled() -> None:
     assert (dumps.only.outcome, dumps.only.error) == ("cancelled", "RuntimeError: a pause")
 
 
+def test_a_stream_that_was_left_is_cancelled() -> None:
+    """With what the provider had counted until then."""
+    dumps = Dumps()
+    begun(dumps).left(UsageDump(input=10, output=1))
+
+    assert (dumps.only.outcome, dumps.only.error) == ("cancelled", "The stream was left before its end")
+    assert dumps.only.usage == UsageDump(input=10, output=1)
+
+
 def test_a_request_is_written_once() -> None:
     """The first outcome is the one that counts."""
     dumps = Dumps()
