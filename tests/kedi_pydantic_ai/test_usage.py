@@ -16,8 +16,9 @@ from pydantic_ai.usage import RequestUsage
 
 from agents import Context, Script, adapter, asks, calls, keep, noting, run_through, says, turns
 from kedi_compile import HistoryProcessorState
+from kedi_compile.dump.schema import UsageDump
 from kedi_pydantic_ai.dialect import PydanticDialect
-from kedi_pydantic_ai.usage import reported_tokens
+from kedi_pydantic_ai.usage import reported_tokens, reported_usage
 
 AnyAgent = Agent[Any, Any]
 RUN_ENTRIES = ("run", "run_sync", "iter")  # a streaming function model estimates usage by itself
@@ -262,3 +263,24 @@ def _looking(script: Script, *capabilities: Any) -> AnyAgent:
 def look(where: dict[str, str] | None = None) -> str:
     """Look at something."""
     return "seen"
+
+
+@pytest.mark.parametrize(
+    ("usage", "told"),
+    [
+        (
+            RequestUsage(input_tokens=60, output_tokens=40, cache_read_tokens=30, cache_write_tokens=20),
+            UsageDump(input=60, output=40, cache_read=30, cache_write=20),
+        ),
+        (RequestUsage(input_tokens=60, output_tokens=0), UsageDump(input=60, output=0, cache_read=0, cache_write=0)),
+        (RequestUsage(), UsageDump()),
+    ],
+)
+def test_a_dump_tells_the_providers_counts(usage: RequestUsage, told: UsageDump) -> None:
+    """The host writes 0 for what a provider leaves out; where it said nothing at all, nothing is told."""
+    assert reported_usage(ModelResponse(parts=[], usage=usage)) == told
+
+
+def test_without_an_answer_there_is_no_usage() -> None:
+    """Nobody reported anything."""
+    assert reported_usage(None) == UsageDump()
