@@ -87,7 +87,8 @@ class LangChainAdapter:
             state keeps. None adds nothing.
         dump: Where every request is written down: the path of a JSON-lines file, a `DumpFile`, or a callable that takes
             a `RequestDump`. None keeps nothing.
-        dump_errors: Whether a dump that cannot be written is logged (`"warn"`) or fails the request (`"raise"`).
+        dump_errors: Whether a dump that cannot be written is logged (`"warn"`) or fails the request (`"raise"`): then
+            an answer that came is dropped with a `DumpError`, and a request that failed says it in a note to its error.
         redact: Functions of a text that replace more secrets in dumps than the known ones.
         token_counter: Counts the tokens of one message, in place of the built-in estimate.
         reasoning_protection: `"always"` protects groups with signed reasoning for good; `"open_cycle"` only while

@@ -1,4 +1,4 @@
-"""Where the dump of a Pydantic AI agent goes, what never gets there, and that it tells one conversation from another."""
+"""Where the dump of a Pydantic AI agent goes, what never gets there, and how it tells the lanes of a conversation."""
 
 from __future__ import annotations
 
