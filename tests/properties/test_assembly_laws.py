@@ -350,6 +350,18 @@ class Watched(LiveFrame):
         super().verify(verification)
 
 
+@given(texts.filter(str.strip), texts.filter(str.strip), texts.filter(str.strip))
+def test_no_words_of_a_user_and_no_name_of_a_source_are_refused(raw: str, message: str, name: str) -> None:
+    """Tokens of an interface in them are stripped or escaped, and none is left."""
+    held = EvidenceLedger()
+    held.record(Source(name, name, name, READ, extract=True))
+    held.extracted(f"{name}@{name}#whole", extraction(satisfied=(name,), recovery=name))
+    drawn = RequestInputs(StableCore("x"), LiveFrame(TaskEpoch("e", raw)), held, current_message=message)
+    request = RequestCompiler().compile(drawn)
+
+    assert all(TOKENS.find(item.form.text) == [] for item in request.items)
+
+
 few = st.sampled_from(["a", "b"])
 of_few = st.lists(few, min_size=1, max_size=1).map(tuple)
 few_checks = st.builds(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -236,6 +237,23 @@ def test_controller_prose_has_no_door_in(note: Callable[[LiveFrame, Any], None])
     """Every method takes its record, and nothing else."""
     with pytest.raises(UnknownInputError, match=r"^The live frame was given str; it takes "):
         note(frame(), "Recap: we fixed everything.")
+
+
+def test_a_frame_is_safe_for_threads() -> None:
+    """Tools that run beside each other note their changes, and none is lost or current twice."""
+    live = frame()
+
+    def note(thread: int) -> None:
+        for number in range(100):
+            live.mutate(Mutation(f"m{thread}-{number}", "edit", ("a.py",)))
+            live.verify(TESTS)
+            live.snapshot()
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(note, range(4)))
+
+    assert len({mutation.id for mutation in live.snapshot().mutations}) == len(live.snapshot().mutations) == 400
+    assert len(live.snapshot().verifications) == 1
 
 
 def test_a_snapshot_does_not_change() -> None:
