@@ -14,9 +14,7 @@ from typing import Any, NamedTuple
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
-from langgraph.errors import GraphBubbleUp
 
-from kedi_compile import HistoryProcessingError
 from kedi_compile.assembly.run import AssembledStep
 from kedi_compile.conversation.lanes import Lane
 from kedi_compile.dump.recording import RequestRecord
@@ -26,6 +24,7 @@ from kedi_compile.session import RunSession
 from kedi_langchain.assembly import RunTails, live_request, with_system_first
 from kedi_langchain.continuation import model_without_old_state, without_old_state, without_response_ids
 from kedi_langchain.conversation import ConversationCall
+from kedi_langchain.pauses import is_pause, letting_the_graph_pause
 from kedi_langchain.usage import reported_tokens, reported_usage
 
 
@@ -34,6 +33,9 @@ class Attempt(NamedTuple):
 
     shown: tuple[BaseMessage, ...]
     outcome: Outcome[BaseMessage]
+    assembled: AssembledStep | None = None
+    tails: RunTails | None = None
+    """Which put what was assembled to its place."""
 
 
 @dataclass(frozen=True)
@@ -60,16 +62,18 @@ class EditedRequest:
 
     def edit(self, known: Attempt | None = None) -> EditedRequest:
         """Take over an attempt that is known, or run the condition and the processor on a synchronous path."""
-        if known is not None or not self._is_to_edit:
-            return self.reuse(known or Attempt(self.shown, Skipped())).assemble()
-        with _letting_the_graph_pause():
+        with letting_the_graph_pause():
+            if known is not None or not self._is_to_edit:
+                again = self.reuse(known or Attempt(self.shown, Skipped()))
+                return again if again.assembled is not None else again.assemble()
             return self._finished(self.session.edit_sync(self.shown, self.info)).assemble()
 
     async def aedit(self, known: Attempt | None = None) -> EditedRequest:
         """Do what `edit` does on an asynchronous path."""
-        if known is not None or not self._is_to_edit:
-            return await self.reuse(known or Attempt(self.shown, Skipped())).aassemble()
-        with _letting_the_graph_pause():
+        with letting_the_graph_pause():
+            if known is not None or not self._is_to_edit:
+                again = self.reuse(known or Attempt(self.shown, Skipped()))
+                return again if again.assembled is not None else await again.aassemble()
             return await self._finished(await self.session.edit(self.shown, self.info)).aassemble()
 
     def assemble(self) -> EditedRequest:
@@ -100,7 +104,7 @@ class EditedRequest:
     @property
     def attempt(self) -> Attempt:
         """What a later attempt at this request takes over."""
-        return Attempt(self.shown, self.outcome)
+        return Attempt(self.shown, self.outcome, self.assembled, self.tails)
 
     def reuse(self, earlier: Attempt) -> EditedRequest:
         """Take over what an earlier attempt at this logical request had, for a model that may be another.
@@ -108,12 +112,12 @@ class EditedRequest:
         Raises:
             HistoryProcessingValidationError: the model binds reasoning that the edit left behind a change.
         """
-        shown, outcome = earlier
+        shown, outcome, assembled, tails = earlier
         self.session.reuse(outcome, shown)
         if isinstance(outcome, Staged):
             self.session.check_binding(outcome, self.info.model_names)
-        taken = replace(self, shown=shown)
-        return taken._finished(outcome)  # noqa: SLF001  # its own class
+        taken = replace(self, shown=shown)._finished(outcome)  # noqa: SLF001  # its own class
+        return taken if assembled is None else replace(taken, tails=tails)._with_assembled(assembled)  # noqa: SLF001
 
     def _finished(self, outcome: Outcome[BaseMessage]) -> EditedRequest:
         if self.session.continuation.may_name_old_state:
@@ -223,9 +227,13 @@ class EditedRequest:
 
     def failed(self, error: BaseException) -> None:
         """Write down why no answer came."""
-        if self.record is not None:
-            self.record.history = self.session.report()
-            self.record.failed(error)
+        if self.record is None:
+            return
+        if is_pause(error):
+            self.record.given_up(error)
+            return
+        self.record.history = self.session.report()
+        self.record.failed(error)
 
     def answered(self, response: BaseMessage | None, run_id: str | None = None) -> None:
         """Note the answer; None for a stream, whose answer the caller puts together."""
@@ -236,17 +244,6 @@ class EditedRequest:
             return
         info = replace(self.info, run_id=run_id or self.info.run_id)
         self.session.observe(self.history, response, reported_tokens(response) if response else None, info)
-
-
-@contextmanager
-def _letting_the_graph_pause() -> Generator[None]:
-    """Let `interrupt()` in a callback pause the graph, as in any other code of a node."""
-    try:
-        yield
-    except HistoryProcessingError as error:
-        if isinstance(error.__cause__, GraphBubbleUp):
-            raise error.__cause__ from None
-        raise
 
 
 def request_info(model: BaseChatModel, request_index: int = 1, run_id: str | None = None) -> RequestInfo:
