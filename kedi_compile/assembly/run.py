@@ -138,7 +138,7 @@ class RunAssembly:
         tails = tuple(tail for tail in self._tails if tail.anchor in standing.present)
         if gone := _numbers(tail for tail in self._tails if tail.anchor not in standing.present):
             notes.append(f"earlier frames left with the messages they stood by: {gone}")
-        if standing.is_bound or not (lost := tuple(_that_lean_on_nothing(tails))):
+        if standing.is_bound or not (lost := tuple(_lost(tails))):
             return tails
         notes.append(f"earlier frames left, because bodies they speak of did: {_numbers(lost)}")
         return tuple(tail for tail in tails if tail not in lost)
@@ -198,7 +198,7 @@ class RunAssembly:
 
     def _unchanged(self, inputs: RequestInputs, tails: tuple[Tail, ...]) -> AssembledRequest | None:
         """Compile what would be sent in the place of the newest tail; None where it is not what that tail says."""
-        if not tails or any(_that_lean_on_nothing(tails)):
+        if not tails or _leans_on_nothing(tails):
             return None
         try:
             request = self._compiler.compile(
@@ -218,7 +218,7 @@ class RunAssembly:
         standing: Standing,
         notes: list[str],
     ) -> AssembledStep:
-        is_new = not tails or tails[-1].digest != request.late_digest or any(_that_lean_on_nothing(tails))
+        is_new = not tails or tails[-1].digest != request.late_digest or _leans_on_nothing(tails)
         if is_new:
             tails = (*tails, self._tail(request, live, standing, is_first=not tails))
         system, changed = self._stable(request, standing, notes)
@@ -275,8 +275,14 @@ def _numbers(tails: Iterable[Tail]) -> str:
     return ", ".join(f"tail {tail.number}" for tail in tails)
 
 
-def _that_lean_on_nothing(tails: Iterable[Tail]) -> Iterator[Tail]:
-    """Yield the tails that speak of a body in an earlier one which no tail before them shows any more."""
+def _leans_on_nothing(tails: tuple[Tail, ...]) -> bool:
+    """Whether the newest tail speaks of a body in an earlier one which none of them shows any more."""
+    shown = {pair for tail in tails[:-1] for pair in tail.bodies.items()}
+    return not shown.issuperset(tails[-1].leans_on.items())
+
+
+def _lost(tails: Iterable[Tail]) -> Iterator[Tail]:
+    """Yield the tails that speak of a body which no tail before them shows, not counting those that are lost."""
     shown: set[tuple[str, str]] = set()
     for tail in tails:
         if not shown.issuperset(tail.leans_on.items()):

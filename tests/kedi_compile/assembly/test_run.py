@@ -155,6 +155,7 @@ def test_a_bound_tail_stays_and_the_body_that_left_is_shown_again() -> None:
     assert [tail.number for tail in third.tails] == [2, 3]
     assert third.tails[0] is second.tails[1]
     assert "x = 1" in third.tails[1].before
+    assert run.request(bound=True).tails == third.tails
 
 
 def test_another_attempt_at_a_request_gets_the_same() -> None:
