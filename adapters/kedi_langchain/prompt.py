@@ -15,6 +15,7 @@ from kedi_compile.assembly.ui_tokens import UiTokens
 from kedi_compile.history.drive import drive, drive_sync
 from kedi_compile.history.prompt import UserPromptSubmit, submit
 from kedi_compile.question import Question
+from kedi_langchain.pauses import letting_the_graph_pause
 
 Content = str | list[str | dict[Any, Any]]
 
@@ -34,12 +35,14 @@ class PromptHook:
 
     def edit(self, message: BaseMessage) -> BaseMessage:
         """Return a copy of the user's message with the content to use, on a synchronous path."""
-        content = drive_sync(self._submitted(message.content), self._owner)
+        with letting_the_graph_pause():
+            content = drive_sync(self._submitted(message.content), self._owner)
         return message.model_copy(update={"content": content})
 
     async def aedit(self, message: BaseMessage) -> BaseMessage:
         """Do what `edit` does on an asynchronous path."""
-        content = await drive(self._submitted(message.content), self._owner)
+        with letting_the_graph_pause():
+            content = await drive(self._submitted(message.content), self._owner)
         return message.model_copy(update={"content": content})
 
     def newest(self, messages: Sequence[BaseMessage]) -> BaseMessage | None:
@@ -61,8 +64,8 @@ def _cleaned(content: Content, tokens: UiTokens) -> Content:
     """The content without what was meant for the interface."""
     if isinstance(content, str):
         return tokens.clean(content).text
-    blocks = [_cleaned_block(block, tokens) for block in content]
-    return [block for block in blocks if block != "" and not (isinstance(block, dict) and block.get("text") == "")]
+    blocks = [(block, _cleaned_block(block, tokens)) for block in content]
+    return [new for old, new in blocks if new == old or not _is_blank(new)]
 
 
 def _cleaned_block(block: str | dict[Any, Any], tokens: UiTokens) -> str | dict[Any, Any]:
@@ -74,8 +77,13 @@ def _cleaned_block(block: str | dict[Any, Any], tokens: UiTokens) -> str | dict[
     return {**block, "text": tokens.clean(text).text}
 
 
+def _is_blank(block: str | dict[Any, Any]) -> bool:
+    text = block.get("text") if isinstance(block, dict) and block.get("type") == "text" else block
+    return isinstance(text, str) and not text.strip()
+
+
 def _not_empty(given: Content, content: Content) -> Content:
-    if given and not content:
+    if content != given and all(map(_is_blank, [content] if isinstance(content, str) else content)):
         msg = f"The user's message is {str(given)[:80]!r}, all for the interface; there is nothing to ask a model"
         raise AssemblyError(msg)
     return content
