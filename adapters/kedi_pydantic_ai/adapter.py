@@ -336,12 +336,12 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
     def get_wrapper_model(self, model: Model) -> Model | None:
         """Look at an edited request once more, behind everything that may still change it, and at its stream."""
         step, sending = self._step, model
-        if step.record is not None:
-            sending = FollowedModel(sending, step)
         if step.staged is not None:
             sending = CheckedModel(sending, history_check(step.validated, step.staged.open_calls))
         if step.assembled is not None:
             sending = CheckedModel(sending, assembly_check(step, step.assembled))
+        if step.record is not None:
+            sending = FollowedModel(sending, step)  # in front: what is refused breaks a stream too
         return None if sending is model else sending
 
     @property
