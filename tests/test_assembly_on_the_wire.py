@@ -8,7 +8,6 @@ sent, not what the adapters say of them; where they say something too, both must
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -18,24 +17,24 @@ from kedi_compile import HistoryProcessingValidationError
 from kedi_compile.assembly import (
     Acknowledgement,
     Contract,
-    ContractRegistry,
     ExperimentalFlag,
     Mutation,
     Phase,
-    RequestCompiler,
 )
 from recording import Lane
 from recording_langchain import ChatProvider
 from teams import (
     BINDING_MODEL,
-    LANES,
+    EVERY_TEAM,
     OBJECTIVE,
-    TEAMS,
     PydanticTeam,
-    Sent,
     Task,
     Team,
+    appended,
+    compiler,
+    lanes,
     loop,
+    team,
 )
 
 BODY = "body of the valve"
@@ -47,20 +46,11 @@ CHANGES = {
     9: lambda task: task.frame.acknowledge(Acknowledgement("s1", "the tool look")),
 }
 
-PHASES = {"edit": "implement"}
-
 RULES = "Rules of implementation."
 
 STATE = {"previous_response_id", "conversation"}
 
 EVERY_MEMORY = pytest.mark.parametrize("remembers", [False, True], ids=["own history", "conversation"])
-EVERY_TEAM = pytest.mark.parametrize("kind", TEAMS, ids=lambda kind: kind.name)
-
-
-def lanes(*apis: str) -> pytest.MarkDecorator:
-    """Run a test in the lanes of these APIs, or of all."""
-    chosen = [lane for lane in LANES if lane.dialect in apis or not apis]
-    return pytest.mark.parametrize("provider", chosen, indirect=True, ids=str)
 
 
 @pytest.fixture
@@ -77,24 +67,6 @@ def binding(provider: ChatProvider, kind: type[Team]) -> Any:
     """Return the host's model of the lane; on Anthropic one that binds thinking to its prefix."""
     name = BINDING_MODEL if provider.lane.dialect == "anthropic" else None
     return provider.model(name) if kind is PydanticTeam else provider.chat(name)
-
-
-def compiler(task: Task, *contracts: Contract, **options: Any) -> RequestCompiler:
-    """Return a compiler of the task's requests."""
-    return RequestCompiler(ContractRegistry(contracts), inputs=task.inputs(**options), tool_phases=PHASES)
-
-
-def team(kind: type[Team], provider: ChatProvider, task: Task, *, remembers: bool = False, **options: Any) -> Team:
-    """Return a team that works on the task without contracts."""
-    return kind(provider, compiler(task), task, remembers=remembers, **options)
-
-
-def appended(sent: list[Sent]) -> list[bool]:
-    """Say for each request but the first whether it is the one before it and more."""
-    return [
-        later.head == earlier.head and later.messages[: len(earlier.messages)] == earlier.messages
-        for earlier, later in pairwise(sent)
-    ]
 
 
 @lanes()

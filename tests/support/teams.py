@@ -12,8 +12,10 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Final
 
+import pytest
 from langchain.agents import create_agent
 from langchain_core.messages import HumanMessage
 from langchain_core.tools import StructuredTool
@@ -26,6 +28,8 @@ from agents import run_async
 from emulator import Call, Step, Thinking, answer
 from kedi_compile import HistoryPrefixWarning
 from kedi_compile.assembly import (
+    Contract,
+    ContractRegistry,
     EvidenceLedger,
     ExperimentalFlag,
     LiveFrame,
@@ -47,6 +51,8 @@ from recording_langchain import ChatProvider
 LANES: Final = tuple(Lane(api, streams) for api in ("anthropic", "chat", "responses") for streams in (False, True))
 
 BINDING_MODEL: Final = "claude-opus-5-5"
+
+PHASES: Final = {"edit": "implement"}
 
 OBJECTIVE: Final = "Mend the pump."
 """The epoch's objective, which stands in every tail and nowhere else."""
@@ -277,3 +283,29 @@ class LangChainTeam(Team):
 
 
 TEAMS: Final[Sequence[type[Team]]] = (PydanticTeam, LangChainTeam)
+
+EVERY_TEAM = pytest.mark.parametrize("kind", TEAMS, ids=lambda kind: kind.name)
+
+
+def lanes(*apis: str, streams: bool = True) -> pytest.MarkDecorator:
+    """Run a test in the lanes of these APIs, or of all; with or without those that stream."""
+    chosen = [lane for lane in LANES if (lane.dialect in apis or not apis) and (streams or not lane.streams)]
+    return pytest.mark.parametrize("provider", chosen, indirect=True, ids=str)
+
+
+def compiler(task: Task, *contracts: Contract, **options: Any) -> RequestCompiler:
+    """Return a compiler of the task's requests."""
+    return RequestCompiler(ContractRegistry(contracts), inputs=task.inputs(**options), tool_phases=PHASES)
+
+
+def team(kind: type[Team], provider: ChatProvider, task: Task, *, remembers: bool = False, **options: Any) -> Team:
+    """Return a team that works on the task without contracts."""
+    return kind(provider, compiler(task), task, remembers=remembers, **options)
+
+
+def appended(sent: list[Sent]) -> list[bool]:
+    """Say for each request but the first whether it is the one before it and more."""
+    return [
+        later.head == earlier.head and later.messages[: len(earlier.messages)] == earlier.messages
+        for earlier, later in pairwise(sent)
+    ]
