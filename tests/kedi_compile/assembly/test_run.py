@@ -376,3 +376,14 @@ def test_a_rehydrated_body_is_shown_in_the_next_request() -> None:
     assert "x = 1" not in first.tails[0].before
     assert "```\nx = 1\n```" in second.tails[1].before
     assert [one.decision for one in second.dump().sources] == ["rehydrated"]
+
+
+def test_a_history_that_leaves_no_room_is_refused() -> None:
+    """Also where the frame is unchanged; the history is named in the table."""
+    run = run_of(inputs(budget=limited(400)))
+    run.request()
+
+    with pytest.raises(BudgetExceeded) as raised:
+        run.request(history_tokens=390)
+
+    assert raised.value.sizes["history"] == 390
