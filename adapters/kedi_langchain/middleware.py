@@ -27,7 +27,7 @@ from kedi_compile.history.policy import HistoryPolicy
 from kedi_compile.session import RunSession
 from kedi_langchain.agent_run import AgentRun
 from kedi_langchain.agent_turns import current_run, open_run
-from kedi_langchain.assembly import RunTails, new_tails, with_system
+from kedi_langchain.assembly import new_tails, with_system
 from kedi_langchain.attempts import ModelSteps
 from kedi_langchain.durable import replacement
 from kedi_langchain.editing import EditedRequest, request_info
@@ -37,7 +37,7 @@ from kedi_langchain.prompt import PromptHook
 from kedi_langchain.reading import archive_tool
 from kedi_langchain.recording import begin_record, seeing
 from kedi_langchain.runnable import refuse_wrapped
-from kedi_langchain.state import KEY, RUN_KEY, HistoryState, remembered, to_remember
+from kedi_langchain.state import KEY, RUN_KEY, HistoryState, held, held_in, remembered, to_remember
 from kedi_langchain.wrapped import edited_outside
 
 NewSession = Callable[[HistoryPolicy[BaseMessage], Carried, RunAssembly | None], RunSession[BaseMessage]]
@@ -133,8 +133,9 @@ class HistoryMiddleware(AgentMiddleware[AgentState[Any], Any]):
         policy = current_scope().policy(self._policy)
         if not self._looks(policy, current_run()):
             return None
+        update: dict[str, Any] = {KEY: to_remember(replace(remembered(state)[0], may_warn=True), 0)}
         tails = new_tails(self._compiler, policy)
-        return {KEY: to_remember(replace(remembered(state)[0], may_warn=True), 0), RUN_KEY: tails}
+        return update if tails is None else {**update, RUN_KEY: held(tails)}
 
     def _looks(self, policy: HistoryPolicy[BaseMessage], run: AgentRun | None) -> bool:
         """Whether requests are any of its business."""
@@ -154,7 +155,7 @@ class HistoryMiddleware(AgentMiddleware[AgentState[Any], Any]):
             carried = run.settle(key, thread, self._origins) or carried
         front = run.front if run is not None else []
         info = request_info(request.model, last + 1, getattr(request.runtime.execution_info, "run_id", None))
-        tails = cast("RunTails | None", request.state.get(RUN_KEY)) or new_tails(self._compiler, policy)
+        tails = held_in(request.state) or new_tails(self._compiler, policy)
         edited = EditedRequest(
             self._new_session(policy, carried, None if tails is None else tails.assembly),
             info,
@@ -221,6 +222,8 @@ class ModelStep:
         newest = {one.id: one for one in prompt}
         thread = [newest.get(one.id, one) for one in convert_to_messages(self.request.state["messages"])]
         update: dict[str, Any] = {KEY: to_remember(edited.session.carried, edited.info.request_index)}
+        if edited.tails is not None and held_in(self.request.state) is None:
+            update[RUN_KEY] = held(edited.tails)  # a resumed run has lost what no checkpointer was given
         if edited.is_rewritten:
             # In front: where the thread is listed anew, what stands before the list does not count.
             update["messages"] = [*prompt, *replacement(edited, thread, response.result, is_written=True)]

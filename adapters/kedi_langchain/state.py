@@ -18,7 +18,31 @@ from kedi_langchain.assembly import RunTails
 KEY: Final = "kedi_history"
 
 RUN_KEY: Final = "kedi_run"
-"""Where a run keeps what was assembled for it: an object of this process, which no checkpointer is given."""
+"""Where a run keeps what was assembled for it, which no checkpointer is given."""
+
+
+class HeldRun(str):
+    """A word in a graph's state that holds the assembly of a run.
+
+    Whoever streams updates gets the word, which any JSON takes; the assembly is an object of this process.
+    """
+
+    __slots__ = ("tails",)
+
+    tails: RunTails
+
+
+def held(tails: RunTails) -> HeldRun:
+    """Return what to write under `RUN_KEY`."""
+    run = HeldRun("assembled")
+    run.tails = tails
+    return run
+
+
+def held_in(state: Mapping[str, Any]) -> RunTails | None:
+    """Return the assembly of the run under way; None at its beginning, and in a run that was resumed."""
+    run = state.get(RUN_KEY)
+    return run.tails if isinstance(run, HeldRun) else None
 
 
 def _newest(_: dict[str, Any], newest: dict[str, Any]) -> dict[str, Any]:
@@ -29,7 +53,7 @@ def _newest(_: dict[str, Any], newest: dict[str, Any]) -> dict[str, Any]:
 class HistoryState(AgentState[Any]):
     """The agent's state with what the middleware remembers."""
 
-    kedi_run: NotRequired[Annotated[RunTails | None, UntrackedValue, PrivateStateAttr]]
+    kedi_run: NotRequired[Annotated[HeldRun, UntrackedValue(HeldRun, guard=False), PrivateStateAttr]]
     kedi_history: NotRequired[Annotated[dict[str, Any] | None, PrivateStateAttr, _newest]]
 
 

@@ -1,0 +1,206 @@
+"""What a checkpointer is given while an agent's requests are assembled: nothing of it, also where a run is paused."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain.agents.middleware import HumanInTheLoopMiddleware
+from langchain_core.messages import HumanMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command, interrupt
+
+from asking import RUNS, shown
+from assemblies import ASSEMBLED, EPOCH, SUCCESSOR, SYSTEM, Dumps, compiler, extracted, growing, leaks, wishing
+from assembling import inputs, ledger
+from chats import Transport, adapter, calls, keep, lines
+from checkpointers import aopened, opened
+from threads import THREAD, agent, answering, asks, says
+
+SAVERS = ("memory", "sqlite")
+
+
+class Told(InMemorySaver):
+    """A checkpointer that notes all it is given, before anything is written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.given: list[Any] = []
+
+    def put(self, *args: Any, **kwargs: Any) -> Any:
+        """Note, then put."""
+        self.given.append((args, kwargs))
+        return super().put(*args, **kwargs)
+
+    def put_writes(self, *args: Any, **kwargs: Any) -> Any:
+        """Note, then put."""
+        self.given.append((args, kwargs))
+        return super().put_writes(*args, **kwargs)
+
+
+def found_in(saver: Told) -> list[str]:
+    """Return what a checkpointer must not have been given, and was; of channels it knows the names and versions."""
+    return leaks(saver.given, (*ASSEMBLED, "RunTails", "HeldRun", "'assembled'"))
+
+
+@pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
+def test_a_checkpointer_is_given_nothing_that_was_assembled(run: Any) -> None:
+    """Neither texts nor the object that holds them, in any of its writes."""
+    saver = Told()
+    built = agent(answering(calls("c1"), "done"), adapter(keep(1), request_compiler=compiler(growing(ledger()))), saver)
+
+    run(built, asks("now"), THREAD)
+
+    assert saver.given
+    assert found_in(saver) == []
+
+
+@pytest.mark.parametrize("checkpointer", SAVERS)
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_thread_goes_on_from_what_was_kept(checkpointer: str, is_async: bool, tmp_path: Path) -> None:
+    """The second run begins with a first frame, behind the durable history."""
+    transport = answering(calls("c1"), "one", "two")
+    given = adapter(request_compiler=compiler(growing(ledger())))
+
+    def check(state: Any) -> None:
+        assert lines(state.values["messages"]) == ["< first", "> call c1", "< result c1", "> one", "< second", "> two"]
+        assert "kedi_run" not in state.values
+
+    async def main() -> None:
+        async with aopened(checkpointer, tmp_path) as saver:
+            built = agent(transport, given, saver)
+            await built.ainvoke(says("first"), THREAD)
+            await built.ainvoke(says("second"), THREAD)
+            check(await built.aget_state(THREAD))
+
+    if is_async:
+        asyncio.run(main())
+    else:
+        with opened(checkpointer, tmp_path) as saver:
+            built = agent(transport, given, saver)
+            built.invoke(says("first"), THREAD)
+            built.invoke(says("second"), THREAD)
+            check(built.get_state(THREAD))
+
+    last = shown(transport.requests[2])[1:]
+    assert last[:4] == ["< first", "> call c1", "< result c1", "> one"]
+    assert last[4].startswith(f"< {EPOCH}")
+    assert SUCCESSOR not in str(last)
+    if checkpointer == "sqlite":
+        data = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+        assert [word for word in ASSEMBLED if word.encode() in data] == []
+        assert b"assembled" not in data
+
+
+def paused(transport: Transport, saver: Any, given: Any) -> Any:
+    """Return an agent that asks a person before its tool runs."""
+    return agent(transport, given, saver, outside=[HumanInTheLoopMiddleware(interrupt_on={"look": True})])
+
+
+APPROVE: Any = Command(resume={"decisions": [{"type": "approve"}]})
+
+
+@pytest.mark.parametrize("checkpointer", SAVERS)
+def test_a_run_that_was_resumed_is_assembled_from_there(checkpointer: str, tmp_path: Path) -> None:
+    """What stood in the run before the pause is gone; from there on, frames stay where they were sent."""
+    transport = answering(calls("c1"), calls("c2"), "done")
+    given = adapter(request_compiler=compiler(growing(ledger())))
+    with opened(checkpointer, tmp_path) as saver:
+        built = paused(transport, saver, given)
+        assert built.invoke(says("now"), THREAD)["__interrupt__"]
+        built.invoke(APPROVE, THREAD)
+        state = built.invoke(APPROVE, THREAD)
+
+    assert lines(state["messages"]) == ["< now", "> call c1", "< result c1", "> call c2", "< result c2", "> done"]
+    assert leaks(state) == []
+    first, second, third = (shown(request)[1:] for request in transport.requests)
+    assert first == [f"< {EPOCH} | now"]
+    assert second[:3] == ["< now", "> call c1", "< result c1"]
+    assert second[3].startswith(f"< {EPOCH}")
+    assert third[:5] == ["< now", "> call c1", "< result c1", "> call c2", "< result c2"]
+    assert third[5].startswith(f"< {EPOCH}")
+
+
+def test_tails_of_a_resumed_run_stay_where_they_were_sent() -> None:
+    """A tool loop behind a pause keeps its prefix like any other."""
+    transport = answering(calls("c1"), calls("c2", tool="peek"), calls("c3", tool="peek"), "done")
+    saver = Told()
+
+    def peek() -> str:
+        """Peek."""
+        return "seen"
+
+    def look() -> str:
+        """Look."""
+        return "seen"
+
+    built = agent(
+        transport,
+        adapter(request_compiler=compiler(growing(ledger()))),
+        saver,
+        outside=[HumanInTheLoopMiddleware(interrupt_on={"look": True})],
+        tools=[look, peek],
+    )
+    built.invoke(says("now"), THREAD)
+    built.invoke(APPROVE, THREAD)
+
+    second, third, fourth = (shown(request)[1:] for request in transport.requests[1:])
+    assert third[: len(second)] == second
+    assert fourth[: len(third)] == third
+    assert third[-1].startswith(f"< {SUCCESSOR}")
+    assert found_in(saver) == []
+
+
+PAUSES = ("inputs", "extraction", "processor", "condition", "prompt")
+
+
+def pausing(where: str, dumps: Dumps) -> Any:
+    """Return an adapter one of whose callbacks asks a person."""
+
+    def ask(given: Any, answer: Any) -> Any:
+        assert interrupt("may I?") == "yes"
+        return answer
+
+    options: dict[str, Any] = {"dump": dumps, "request_compiler": compiler()}
+    if where == "inputs":
+        options["request_compiler"] = compiler(lambda live: ask(live, inputs()))
+    if where == "extraction":
+        options["request_compiler"] = wishing(lambda wish: ask(wish, extracted()))
+    if where == "prompt":
+        options["user_prompt_submit"] = lambda prompt: ask(prompt, prompt)
+    processor = (lambda ctx: ask(ctx, ctx.keep_recent_groups(1))) if where == "processor" else keep(1)
+    condition = (lambda state: ask(state, True)) if where == "condition" else None
+    return adapter(processor, condition, **options)
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize("where", PAUSES)
+def test_a_callback_may_pause_the_graph(where: str, is_async: bool) -> None:
+    """The request is made when it resumes; nobody refused it meanwhile."""
+    transport, dumps = answering("done"), Dumps()
+    built = agent(transport, pausing(where, dumps), InMemorySaver(), tools=[])
+    run = RUNS["ainvoke" if is_async else "invoke"]
+
+    state = run(built, asks("now"), THREAD)
+    assert [one.value for one in state["__interrupt__"]] == ["may I?"]
+    assert transport.requests == []
+    assert dumps.outcomes == ["cancelled"]
+    assert dumps.only.history.outcome == "not_processed"
+    state = run(built, Command(resume="yes"), THREAD)
+
+    assert lines(state["messages"]) == ["< question 3", "> answer 3", "< now", "> done"]
+    assert shown(transport.requests[0])[0] == f"< system {SYSTEM}"
+    assert dumps.outcomes == ["cancelled", "answered"]
+
+
+def test_a_thread_is_read_by_an_agent_without_the_adapter() -> None:
+    """What is durable is the host's own."""
+    saver = InMemorySaver()
+    agent(answering("one"), adapter(request_compiler=compiler()), saver, tools=[]).invoke(says("first"), THREAD)
+    transport = answering("two")
+
+    agent(transport, None, saver, tools=[]).invoke({"messages": [HumanMessage("second")]}, THREAD)
+
+    assert shown(transport.requests[0]) == ["< first", "> one", "< second"]
