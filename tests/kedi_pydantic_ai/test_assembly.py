@@ -22,7 +22,7 @@ from pydantic_ai.profiles import ModelProfile
 from pydantic_ai.tools import RunContext
 
 from agents import ENTRY_POINTS, Script, adapter, asks, calls, keep, lines, run_through, stored, turns
-from assemblies import EPOCH, KINDS, SLOT, SUCCESSOR, SYSTEM, compiler, given_by, growing, leaks, phased, steered
+from assemblies import EPOCH, KINDS, SLOT, SUCCESSOR, SYSTEM, Dumps, compiler, given_by, growing, leaks, phased, steered
 from assembling import PHASES, inputs, ledger, source
 from kedi_compile import AssemblyError
 from kedi_compile.assembly import RequestCompiler
@@ -328,11 +328,12 @@ class WithoutInstructions(Behind):
 @EACH
 @pytest.mark.parametrize("meddler", [Without("Task epoch"), Without("Active steering"), WithoutInstructions()])
 def test_a_request_that_lost_what_was_assembled_is_not_sent(entry: str, meddler: AbstractCapability[Any]) -> None:
-    """Each text is looked for in what the model is handed."""
-    script = Script("done")
-    ours = adapter(request_compiler=RequestCompiler(inputs=steered()))
+    """Each text is looked for in what the model is handed, and the dump says that it was refused."""
+    script, dumps = Script("done"), Dumps()
+    ours = adapter(request_compiler=RequestCompiler(inputs=steered()), dump=dumps)
     agent: AnyAgent = Agent(script.model, capabilities=[ours, meddler])
 
     with pytest.raises(AssemblyError, match="What was assembled is not in the request any more, so nothing was sent"):
         run_through(entry, agent, "now")
     assert script.sent == []
+    assert dumps.outcomes == ["refused"]
