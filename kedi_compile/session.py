@@ -220,6 +220,7 @@ class RunSession(Generic[MessageT]):
             lifecycle=self._lifecycle,
             reread=reread,
             archiving=self._archiving,
+            is_bare=self._assembly is not None and not self._assembly.is_begun,
         )
 
     def _next_request(self) -> None:

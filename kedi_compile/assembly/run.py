@@ -116,6 +116,11 @@ class RunAssembly:
         self._stated: AssembledRequest | None = None
         """The request whose stable text was sent last."""
 
+    @property
+    def is_begun(self) -> bool:
+        """Whether a request of the run was assembled."""
+        return self._last is not None
+
     def assemble(self, live: LiveRequest, standing: Standing) -> Generator[Question, object, AssembledStep]:
         """Assemble the next request; another attempt at the same one gets the same again.
 

@@ -76,17 +76,19 @@ def process(
     lifecycle: Lifecycle,
     reread: Callable[[], Sequence[MessageT]],
     archiving: Archiving | None = None,
+    is_bare: bool = False,
 ) -> Flow[MessageT]:
     """Process one request; `reread` gives the host's messages as they are after the condition has answered.
 
-    `archiving` must be there if the policy archives; what is stored is noted in it.
+    `archiving` must be there if the policy archives; what is stored is noted in it. `is_bare` says that what earlier
+    requests held beside the history is not sent again, although the run is under way: it was resumed without it.
 
     Raises:
         HistoryProcessingError: a callback or a copy failed.
         HistoryProcessingValidationError: the edit breaks a rule.
     """
     lifecycle.move(RequestState.INSPECTED)
-    staged = _unbound(policy, revision, info)
+    staged = _unbound(policy, revision, info) if is_bare or info.request_index == 1 else None
     candidate = revision if staged is None else revision.edited(staged.messages)
     archived = (yield from _archive(policy, candidate, info, archiving)) if archiving is not None else None
     if archived is not None:
@@ -126,7 +128,7 @@ def _unbound(
         HistoryProcessingValidationError: it may not be left out.
     """
     binding = policy.binding_for(info.model_names)
-    if not policy.assembles or info.request_index != 1 or binding is None:
+    if not policy.assembles or binding is None:
         return None
     resolved = unbind(revision, binding)
     if resolved.violations:

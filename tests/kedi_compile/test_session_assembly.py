@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from assembling import inputs, limited
 from kedi_compile import AssemblyError, BudgetExceeded
 from kedi_compile.assembly import LiveRequest, ModelTier, RequestCompiler, RuntimeEnvironment
 from kedi_compile.assembly.run import AssembledStep, Standing
+from kedi_compile.history.flow import Skipped, Staged
 from kedi_compile.history.lifecycle import RequestState
 from kedi_compile.history.policy import HistoryPolicy
 from kedi_compile.session import RunSession, begin_assembly
@@ -93,6 +95,20 @@ def test_a_history_without_bound_reasoning_holds_nothing(path: str) -> None:
     tried.assemble(two_talks())
 
     assert '"/repo"' in tried.assemble(two_talks(), LiveRequest(2, "toy:small")).system
+
+
+@pytest.mark.parametrize("request_index", [1, 3])
+def test_reasoning_is_bound_to_what_a_run_has_sent_and_does_not_know(request_index: int) -> None:
+    """At a run's first request, or where it was resumed without its tails; what is assembled now is sent again."""
+    tried = Tried("sync", compiler(), bound_reasoning="strip")
+
+    first = tried.session.edit_sync(BOUND, replace(INFO, request_index=request_index))
+    tried.assemble(BOUND, LiveRequest(request_index, "toy:small"))
+    later = tried.session.edit_sync(BOUND, replace(INFO, request_index=request_index + 1))
+
+    assert isinstance(first, Staged)
+    assert first.stripped == (1,)
+    assert later == Skipped()
 
 
 @each_path
