@@ -84,7 +84,10 @@ def _assembly(assembly: AssemblyDump) -> Iterator[Block]:
     yield Block(
         "Contracts",
         columns=("contract", "version", "hash", "in force", "why"),
-        rows=tuple((c.id, c.version, c.hash[:_HASH], _yes(value=c.in_force), c.reason) for c in assembly.contracts),
+        rows=tuple(
+            (c.id, c.version, c.hash[:_HASH], _yes(value=c.in_force), _briefly(c.reason, assembly))
+            for c in assembly.contracts
+        ),
         facts=(("changed", "yes, since the request before"),) if assembly.contracts_changed else (),
     )
     yield Block(
@@ -125,14 +128,19 @@ def _task(assembly: AssemblyDump) -> Block:
 
 
 def _places(assembly: AssemblyDump) -> tuple[tuple[str, ...], ...]:
-    items = [(item.place, _item(item)) for item in assembly.items]
+    items = [(item.place, _item(item, assembly)) for item in assembly.items]
     sources = [(EVIDENCE, _source(source)) for source in assembly.sources]
     return tuple(row for _, row in sorted([*items, *sources], key=lambda pair: pair[0]))
 
 
-def _item(item: ItemDump) -> tuple[str, ...]:
+def _briefly(reason: str, assembly: AssemblyDump) -> str:
+    """Return a contract's reason without what was observed, which the task says once for all of them."""
+    return reason.removesuffix(f", {assembly.phase_reason}") if assembly.phase_reason else reason
+
+
+def _item(item: ItemDump, assembly: AssemblyDump) -> tuple[str, ...]:
     what = item.id if item.id == item.kind else f"{item.kind} {item.id}"
-    return (place_name(item.place), what, item.decision, exactly(item.tokens), item.reason)
+    return (place_name(item.place), what, item.decision, exactly(item.tokens), _briefly(item.reason, assembly))
 
 
 def _source(source: SourceDump) -> tuple[str, ...]:

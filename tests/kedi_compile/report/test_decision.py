@@ -145,3 +145,18 @@ def test_a_handle_that_is_made_of_the_identity_is_not_said_twice() -> None:
     (block,) = (one for one in explain(dump.model_copy(update={"assembly": assembly})) if one.title.startswith("What"))
 
     assert block.rows[0][1] == f"{source.identity}, version {source.version}, {source.coverage}"
+
+
+def test_what_was_observed_is_said_once() -> None:
+    """Each contract of the phase has it as its reason, and the task says what it was observed from."""
+    dump = build_run()[8]
+    assert dump.assembly is not None
+    reason = f"phase {dump.assembly.phase}, {dump.assembly.phase_reason}"
+    contract = dump.assembly.contracts[0].model_copy(update={"reason": reason})
+    assembly = dump.assembly.model_copy(update={"contracts": (contract,)})
+
+    blocks = {block.title: block for block in explain(dump.model_copy(update={"assembly": assembly}))}
+
+    assert dump.assembly.phase_reason
+    assert blocks["Contracts"].rows[0][-1] == f"phase {dump.assembly.phase}"
+    assert dump.assembly.phase_reason in dict(blocks["Task"].facts)["phase"]
