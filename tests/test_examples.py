@@ -14,11 +14,15 @@ from typing import Final, get_args
 import pytest
 from pydantic_ai.models import KnownModelName
 
+import readme
+
 ROOT: Final = Path(__file__).parents[1]
 EXAMPLES: Final = sorted((ROOT / "examples").glob("*.py"))
 README: Final = (ROOT / "README.md").read_text(encoding="utf-8")
 KNOWN_MODELS: Final = frozenset(get_args(KnownModelName.__value__))
-WITHOUT_A_REAL_MODEL: Final = {"testing", "turn_first", "turn_lionagi", "turn_store"}
+WITHOUT_A_REAL_MODEL: Final = {
+    *("assembly_budget", "assembly_first", "testing", "turn_first", "turn_lionagi", "turn_store"),
+}
 """A unit test, programs that call no model, and one whose models have names of their own."""
 DATABASE: Final = {"DATABASE_URL": os.environ["KEDI_POSTGRES"]} if "KEDI_POSTGRES" in os.environ else {}
 """Where the workers' conversation is kept: on PostgreSQL if the tests have a server."""
@@ -40,7 +44,13 @@ def output_of(example: Path) -> str:
         capture_output=True,
         text=True,
         encoding="utf-8",
-        env={**os.environ, **DATABASE, "PYTHONPATH": path, "PYTHONIOENCODING": "utf-8"},
+        env={
+            **{name: value for name, value in os.environ.items() if name != "FORCE_COLOR"},
+            **DATABASE,
+            "PYTHONPATH": path,
+            "PYTHONIOENCODING": "utf-8",
+            "COLUMNS": "80",
+        },
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
@@ -51,8 +61,7 @@ def shown_output(example: Path) -> str:
     """Return what the program's docstring, or the README for the first one, says it prints."""
     source = example.read_text(encoding="utf-8")
     if example.stem.endswith("first"):
-        _, _, after = README.partition(f"```python\n{source}```")
-        return after.partition("```text\n")[2].partition("```")[0]
+        return readme.shown(README)[f"{example.stem} output"]
     docstring = ast.get_docstring(ast.parse(source), clean=False)
     assert docstring is not None
     return textwrap.dedent(docstring.partition("Prints on stdout:\n\n")[2])
@@ -64,12 +73,18 @@ def test_the_examples_are_these() -> None:
 
     assert names == [
         "archive.py",
+        "assembly_budget.py",
+        "assembly_first.py",
+        "assembly_langchain.py",
+        "assembly_pydantic_ai.py",
         "conditional.py",
         "conversation_first.py",
         "conversation_handover.py",
         "conversation_langchain.py",
         "conversation_restart.py",
         "conversation_workers.py",
+        "dump_first.py",
+        "explain_history.py",
         "first.py",
         "inspect_origins.py",
         "langchain_chain.py",
