@@ -6,8 +6,10 @@ They are put into one request alone; nothing of them is kept in a graph's state.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from threading import Lock
+from typing import Any, Final
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.utils.function_calling import convert_to_openai_tool
@@ -18,6 +20,9 @@ from kedi_compile.history.context import RequestInfo
 from kedi_compile.history.policy import HistoryPolicy
 from kedi_compile.session import begin_assembly
 from kedi_langchain.dialect import DIALECT
+
+_KEPT: Final = 1_024
+"""How many runs that may be paused are remembered."""
 
 Content = str | list[str | dict[Any, Any]]
 
@@ -40,6 +45,37 @@ class RunTails:
         for tail in tails:
             by_anchor.setdefault(tail.anchor, []).append(tail)
         return [one for message in messages for one in _placed(message, by_anchor.get(_anchor(message), []))]
+
+
+class PausedRuns:
+    """The assembly of runs that may be paused, by the answer whose tools are being called.
+
+    A checkpointer is given nothing of it, so a run that another process resumes begins anew.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._runs: OrderedDict[str, RunTails] = OrderedDict()
+
+    def answered(self, tails: RunTails, answer: BaseMessage, before: BaseMessage | None) -> None:
+        """Note the newest answer of a run, in the place of the one `before`; one that calls no tools ends it."""
+        with self._lock:
+            if before is not None:
+                self._runs.pop(str(before.id), None)
+            if answer.id and isinstance(answer, AIMessage) and answer.tool_calls:
+                self._runs[answer.id] = tails
+            while len(self._runs) > _KEPT:
+                self._runs.popitem(last=False)
+
+    def resumed(self, answer: BaseMessage | None) -> RunTails | None:
+        """Return the assembly of the run whose newest answer this is; None where it is not in this process."""
+        with self._lock:
+            return None if answer is None else self._runs.get(str(answer.id))
+
+
+def newest_answer(messages: Sequence[BaseMessage]) -> BaseMessage | None:
+    """Return the newest answer of a model, or None."""
+    return next((message for message in reversed(messages) if isinstance(message, AIMessage)), None)
 
 
 def new_tails(compiler: RequestCompiler | None, policy: HistoryPolicy[BaseMessage]) -> RunTails | None:

@@ -27,7 +27,7 @@ from kedi_compile.history.policy import HistoryPolicy
 from kedi_compile.session import RunSession
 from kedi_langchain.agent_run import AgentRun
 from kedi_langchain.agent_turns import current_run, open_run
-from kedi_langchain.assembly import new_tails, with_system
+from kedi_langchain.assembly import PausedRuns, new_tails, newest_answer, with_system
 from kedi_langchain.attempts import ModelSteps
 from kedi_langchain.durable import replacement
 from kedi_langchain.editing import EditedRequest, request_info
@@ -70,6 +70,7 @@ class HistoryMiddleware(AgentMiddleware[AgentState[Any], Any]):
         self._compiler = compiler
         self._recorder = recorder
         self._steps = ModelSteps()
+        self._paused = PausedRuns()
         self.tools = [] if policy.archive is None else [archive_tool(policy.archive)]
 
     def before_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
@@ -98,7 +99,7 @@ class HistoryMiddleware(AgentMiddleware[AgentState[Any], Any]):
             with edited_outside(), self._undoing(step.edited):
                 with seeing(step.edited):
                     response = handler(step.to_send())
-                return step.answered(response)
+                return self._answered(step, response)
 
     async def awrap_model_call(
         self, request: Request, handler: Callable[[Request], Awaitable[ModelResponse[Any]]]
@@ -115,7 +116,14 @@ class HistoryMiddleware(AgentMiddleware[AgentState[Any], Any]):
             with edited_outside(), self._undoing(step.edited):
                 with seeing(step.edited):
                     response = await handler(step.to_send())
-                return step.answered(response)
+                return self._answered(step, response)
+
+    def _answered(
+        self, step: ModelStep, response: ModelResponse[Any]
+    ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
+        if step.edited.tails is not None and response.result:
+            self._paused.answered(step.edited.tails, response.result[0], newest_answer(step.edited.shown))
+        return step.answered(response)
 
     @contextmanager
     def _undoing(self, edited: EditedRequest) -> Generator[None]:
@@ -155,7 +163,8 @@ class HistoryMiddleware(AgentMiddleware[AgentState[Any], Any]):
             carried = run.settle(key, thread, self._origins) or carried
         front = run.front if run is not None else []
         info = request_info(request.model, last + 1, getattr(request.runtime.execution_info, "run_id", None))
-        tails = held_in(request.state) or new_tails(self._compiler, policy)
+        resumed = held_in(request.state) or self._paused.resumed(newest_answer(thread))
+        tails = resumed or new_tails(self._compiler, policy)
         edited = EditedRequest(
             self._new_session(policy, carried, None if tails is None else tails.assembly),
             info,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from langchain.agents.middleware import HumanInTheLoopMiddleware
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
 
@@ -17,6 +17,10 @@ from assemblies import ASSEMBLED, EPOCH, SUCCESSOR, SYSTEM, Dumps, compiler, ext
 from assembling import inputs, ledger
 from chats import Transport, adapter, calls, keep, lines
 from checkpointers import aopened, opened
+from kedi_compile.history.policy import HistoryPolicy
+from kedi_compile.session import begin_assembly
+from kedi_langchain.assembly import PausedRuns, RunTails
+from kedi_langchain.dialect import DIALECT
 from threads import THREAD, agent, answering, asks, says
 
 SAVERS = ("memory", "sqlite")
@@ -103,15 +107,15 @@ APPROVE: Any = Command(resume={"decisions": [{"type": "approve"}]})
 
 
 @pytest.mark.parametrize("checkpointer", SAVERS)
-def test_a_run_that_was_resumed_is_assembled_from_there(checkpointer: str, tmp_path: Path) -> None:
-    """What stood in the run before the pause is gone; from there on, frames stay where they were sent."""
+def test_a_run_that_another_process_resumes_is_assembled_from_there(checkpointer: str, tmp_path: Path) -> None:
+    """What stood in the run before the pause is gone."""
     transport = answering(calls("c1"), calls("c2"), "done")
-    given = adapter(request_compiler=compiler(growing(ledger())))
+    given = compiler(growing(ledger()))
     with opened(checkpointer, tmp_path) as saver:
-        built = paused(transport, saver, given)
-        assert built.invoke(says("now"), THREAD)["__interrupt__"]
-        built.invoke(APPROVE, THREAD)
-        state = built.invoke(APPROVE, THREAD)
+        agents = [paused(transport, saver, adapter(request_compiler=given)) for _process in range(3)]
+        assert agents[0].invoke(says("now"), THREAD)["__interrupt__"]
+        agents[1].invoke(APPROVE, THREAD)
+        state = agents[2].invoke(APPROVE, THREAD)
 
     assert lines(state["messages"]) == ["< now", "> call c1", "< result c1", "> call c2", "< result c2", "> done"]
     assert leaks(state) == []
@@ -124,7 +128,7 @@ def test_a_run_that_was_resumed_is_assembled_from_there(checkpointer: str, tmp_p
 
 
 def test_tails_of_a_resumed_run_stay_where_they_were_sent() -> None:
-    """A tool loop behind a pause keeps its prefix like any other."""
+    """A tool loop over a pause and behind it keeps its prefix like any other, in the process that paused it."""
     transport = answering(calls("c1"), calls("c2", tool="peek"), calls("c3", tool="peek"), "done")
     saver = Told()
 
@@ -146,7 +150,8 @@ def test_tails_of_a_resumed_run_stay_where_they_were_sent() -> None:
     built.invoke(says("now"), THREAD)
     built.invoke(APPROVE, THREAD)
 
-    second, third, fourth = (shown(request)[1:] for request in transport.requests[1:])
+    first, second, third, fourth = (shown(request)[1:] for request in transport.requests)
+    assert second[: len(first)] == first
     assert third[: len(second)] == second
     assert fourth[: len(third)] == third
     assert third[-1].startswith(f"< {SUCCESSOR}")
@@ -204,3 +209,38 @@ def test_a_thread_is_read_by_an_agent_without_the_adapter() -> None:
     agent(transport, None, saver, tools=[]).invoke({"messages": [HumanMessage("second")]}, THREAD)
 
     assert shown(transport.requests[0]) == ["< first", "> one", "< second"]
+
+
+def new_run() -> RunTails:
+    """Return the assembly of a run that sent nothing yet."""
+    assembly = begin_assembly(compiler(), HistoryPolicy(), DIALECT)
+    assert assembly is not None
+    return RunTails(assembly)
+
+
+def calling(name: str) -> AIMessage:
+    """Return an answer that calls a tool."""
+    return calls("c1").model_copy(update={"id": name})
+
+
+def test_a_run_is_known_by_its_newest_answer_until_it_ends() -> None:
+    """One that calls tools stands in the place of the one before; one that calls none is the last."""
+    runs, run, ending = PausedRuns(), new_run(), AIMessage("done", id="a3")
+    first, second = calling("a1"), calling("a2")
+
+    runs.answered(run, first, None)
+    assert runs.resumed(first) is run
+    runs.answered(run, second, first)
+    assert [runs.resumed(answer) for answer in (None, first, second)] == [None, None, run]
+    runs.answered(run, ending, second)
+    assert [runs.resumed(answer) for answer in (first, second, ending)] == [None, None, None]
+
+
+def test_runs_that_nobody_resumes_do_not_pile_up() -> None:
+    """The oldest goes first."""
+    runs, run = PausedRuns(), new_run()
+    for number in range(1025):
+        runs.answered(run, calling(f"a{number}"), None)
+
+    assert runs.resumed(calling("a0")) is None
+    assert runs.resumed(calling("a1")) is run
