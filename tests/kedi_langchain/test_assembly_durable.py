@@ -244,3 +244,16 @@ def test_runs_that_nobody_resumes_do_not_pile_up() -> None:
 
     assert runs.resumed(calling("a0")) is None
     assert runs.resumed(calling("a1")) is run
+
+
+def test_a_thread_that_failed_and_was_resumed_is_two_lines() -> None:
+    """Each time the request was made."""
+    dumps = Dumps()
+    transport = answering(RuntimeError("overloaded"), "done")
+    built = agent(transport, adapter(keep(1), dump=dumps), InMemorySaver())
+    with pytest.raises(RuntimeError, match="overloaded"):
+        built.invoke(asks("now"), THREAD)
+    built.invoke(None, THREAD)
+
+    assert dumps.outcomes == ["failed", "answered"]
+    assert [dump.history.outcome for dump in dumps] == ["edited", "edited"]

@@ -8,7 +8,8 @@ import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
 
 from chats import Chat, Transport, adapter, asked, noting
-from kedi_langchain.usage import reported_tokens
+from kedi_compile.dump.schema import UsageDump
+from kedi_langchain.usage import reported_tokens, reported_usage
 
 
 def billed(**usage: Any) -> AIMessage:
@@ -60,3 +61,32 @@ def test_a_wrapped_model_measures_nothing() -> None:
     model.invoke([*asked(), reply, HumanMessage("and now")])
 
     assert seen == [(None, True), (None, True)]
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        (
+            billed(
+                input_tokens=60,
+                output_tokens=40,
+                total_tokens=100,
+                input_token_details={"cache_read": 30, "cache_creation": 20},
+            ),
+            UsageDump(input=60, output=40, cache_read=30, cache_write=20),
+        ),
+        (billed(input_tokens=60, output_tokens=0, total_tokens=60), UsageDump(input=60, output=0)),
+        (
+            billed(input_tokens=60, output_tokens=1, total_tokens=61, input_token_details={"audio": 1}),
+            UsageDump(input=60, output=1),
+        ),
+        (billed(total_cost=0), UsageDump()),
+        (billed(), UsageDump()),
+        (AIMessage("yes"), UsageDump()),
+        (HumanMessage("now"), UsageDump()),
+        (None, UsageDump()),
+    ],
+)
+def test_a_dump_tells_the_providers_counts(message: BaseMessage | None, told: UsageDump) -> None:
+    """What it left out is not told."""
+    assert reported_usage(message) == told
