@@ -1,7 +1,7 @@
-"""Assembled runs that pause for a person and go on, on the wire of a model that binds thinking to its prefix.
+"""Assembled runs that end in the middle of a tool loop, on the wire of a model that binds thinking to its prefix.
 
 A graph's state keeps nothing that was assembled. The process that paused a run still has it; another one refuses what
-the provider would refuse. Pydantic AI resumes in a run of its own.
+the provider would refuse. Pydantic AI resumes in a run of its own, and each call of a wrapped model is one.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage, message_chunk_to_message
 from langchain_core.tools import StructuredTool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
@@ -153,3 +153,52 @@ async def test_a_deferred_tool_of_pydantic_ai_is_another_run(provider: ChatProvi
         )
 
     assert len(provider.sent) == 1
+
+
+class ByHand:
+    """A loop by hand around a wrapped model."""
+
+    def __init__(self, provider: ChatProvider, model: Any, **options: Any) -> None:
+        adapter = LangChainAdapter(request_compiler=compiler(Task()), **options)
+        self._streams = provider.lane.streams
+        self._model: Any = adapter.wrap(model).bind_tools([StructuredTool.from_function(Task().look)])
+        self.history: list[BaseMessage] = [HumanMessage("Go on.")]
+
+    async def ask(self) -> None:
+        """Ask the model, and answer what it calls."""
+        if self._streams:
+            chunks = [chunk async for chunk in self._model.astream(self.history)]
+            answer: Any = message_chunk_to_message(sum(chunks[1:], chunks[0]))
+        else:
+            answer = await self._model.ainvoke(self.history)
+        results = [ToolMessage("seen", tool_call_id=call["id"]) for call in answer.tool_calls]
+        self.history += [answer, *results]
+
+
+@lanes("anthropic")
+@pytest.mark.parametrize("setting", [None, "strip"])
+async def test_a_loop_by_hand_is_refused_where_thoughts_are_bound(provider: ChatProvider, setting: Any) -> None:
+    """The second call would send the first one's thought without the tail it stood behind; agents keep it."""
+    provider.script(*loop(2))
+    clerk = ByHand(provider, provider.chat(BINDING_MODEL), bound_reasoning=setting)
+    await clerk.ask()
+
+    with pytest.raises(HistoryProcessingValidationError, match="what was assembled around it"):
+        await clerk.ask()
+
+    assert len(provider.sent) == 1
+    assert OBJECTIVE not in repr(clerk.history)
+
+
+@lanes()
+async def test_a_loop_by_hand_has_one_tail_in_each_request(provider: ChatProvider) -> None:
+    """Around the user's text in the first, behind the newest results in the others."""
+    provider.script(*loop(3, thinks=False))
+    clerk = ByHand(provider, provider.chat())
+    for _request in range(3):
+        await clerk.ask()
+
+    sent = [Sent(body) for body in provider.bodies]
+    assert [one.tails for one in sent] == [sent[0].tails] * 3
+    assert [one.user.index(one.tails[0]) for one in sent] == [0, 2, 3]
+    assert OBJECTIVE not in repr(clerk.history)
