@@ -46,6 +46,7 @@ from kedi_compile.dump.schema import GroupDump, HistoryDump, UsageDump
 AnyAgent = Agent[Any, Any]
 EACH = pytest.mark.parametrize("entry", ENTRY_POINTS)
 WHOLE = pytest.mark.parametrize("entry", [entry for entry in ENTRY_POINTS if entry not in STREAMING])
+OPTIONS: list[dict[str, Any]] = [{}, {"processor": keep(1)}, {"request_compiler": compiler()}]
 OVERLOADED = ModelHTTPError(529, "scripted", {"error": "overloaded"})
 
 
@@ -290,7 +291,7 @@ def raising(error: Exception) -> Act:
     return act
 
 
-@pytest.mark.parametrize("options", [{}, {"processor": keep(1)}, {"request_compiler": compiler()}], ids=str)
+@pytest.mark.parametrize("options", OPTIONS, ids=["dump", "edited", "assembled"])
 @pytest.mark.parametrize("entry", [entry for entry in ENTRY_POINTS if entry != "run_stream"])
 def test_an_answer_that_a_hook_has_said_again_was_answered(entry: str, options: dict[str, Any]) -> None:
     """A retry keeps it and asks again: two requests, two lines."""
@@ -303,7 +304,7 @@ def test_an_answer_that_a_hook_has_said_again_was_answered(entry: str, options: 
 
 
 @pytest.mark.parametrize("hook", [Before, Prepare])
-@pytest.mark.parametrize("options", [{}, {"processor": keep(1)}, {"request_compiler": compiler()}], ids=str)
+@pytest.mark.parametrize("options", OPTIONS, ids=["dump", "edited", "assembled"])
 @EACH
 def test_a_request_that_another_capability_answers_was_given_up(
     entry: str, options: dict[str, Any], hook: Callable[[Act], AbstractCapability[Any]]
