@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from emulator import Step
-from kedi_compile import HistoryProcessingValidationError
+from kedi_compile import HistoryArchiveSettings, HistoryProcessingValidationError
 from kedi_compile.assembly import (
     Acknowledgement,
     Contract,
@@ -128,6 +128,33 @@ async def test_a_new_turn_goes_without_the_thoughts_where_they_may_be_stripped(
     assert crew.sent[10].user == ["Go on.", *["<result>"] * 9, crew.sent[10].tails[0], "And now?"]
     assert "Turned the valve." in crew.sent[10].tails[0]
     assert BODY in crew.sent[10].tails[0]
+    assert OBJECTIVE not in crew.kept
+
+
+@lanes("anthropic")
+@EVERY_TEAM
+@EVERY_MEMORY
+async def test_four_turns_of_a_binding_model_are_accepted_with_edits_and_an_archive(
+    kind: type[Team], provider: ChatProvider, remembers: bool
+) -> None:
+    """Edits come with the first request of a turn; in its loop the archive leaves bound reasoning alone."""
+    crew = team(
+        kind,
+        provider,
+        Task(CHANGES),
+        remembers=remembers,
+        bound_reasoning="strip",
+        reasoning_protection="open_cycle",
+        history_processor=lambda ctx: ctx.keep_recent_groups(1),
+        history_archive=HistoryArchiveSettings(300, 100, 0),
+    )
+
+    for prompt in ("One.", "Two.", "Three.", "Four."):
+        await crew.ask(prompt, *loop(5), model=binding(provider, kind))
+
+    assert appended(crew.sent) == [*[True] * 4, *[False, True, True, True, True] * 3]
+    edited = [number for number, dump in enumerate(crew.dumped, start=1) if dump.history.outcome == "edited"]
+    assert edited == [6, 11, 16]
     assert OBJECTIVE not in crew.kept
 
 

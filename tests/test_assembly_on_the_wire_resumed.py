@@ -19,6 +19,7 @@ from pydantic_ai import Agent
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults
 
+from emulator import Answer
 from kedi_compile import HistoryProcessingValidationError
 from kedi_compile.assembly import Mutation
 from kedi_compile.dump.schema import RequestDump
@@ -79,6 +80,11 @@ class Paused:
         return [Sent(body) for body in self._provider.bodies]
 
 
+def down(_body: object) -> Answer:
+    """Be out of order."""
+    raise ConnectionError
+
+
 @lanes("anthropic")
 async def test_a_run_goes_on_with_the_tails_it_sent_before_the_pause(provider: ChatProvider) -> None:
     """In the process that paused it: each request is a prefix of the next, over the pause too."""
@@ -94,6 +100,23 @@ async def test_a_run_goes_on_with_the_tails_it_sent_before_the_pause(provider: C
     assert [len(one.tails) for one in paused.sent] == [1, 2, 2, 2, 3, 3]
     assert [dump.request_index for dump in paused.dumped] == [1, 2, 3, 4, 5, 6]
     assert OBJECTIVE not in repr(await agent.aget_state(THREAD))
+
+
+@lanes("anthropic")
+async def test_a_run_goes_on_behind_a_request_that_failed(provider: ChatProvider) -> None:
+    """From its checkpoint, with the same bytes."""
+    paused = Paused(provider, provider.chat(BINDING_MODEL))
+    first, second, *_ = loop(6)
+    provider.script(first, second, down, "Done.")
+    agent = paused.process()
+
+    with pytest.raises(Exception, match="The script of the emulator failed"):
+        await paused.run(agent, GO_ON)
+    await paused.run(agent, None)
+
+    assert appended(paused.sent) == [True] * 3
+    assert paused.sent[2].messages == paused.sent[3].messages
+    assert [len(one.tails) for one in paused.sent] == [1, 2, 2, 2]
 
 
 @lanes("anthropic")
