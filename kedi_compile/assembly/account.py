@@ -5,15 +5,29 @@ Nothing in here enters a request. Source: Assembly specification, Operational ob
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final
 
 from kedi_compile.assembly.contracts import SelectedContract
-from kedi_compile.assembly.frame import Frame, ProofState, SteeringSlot, Verification
+from kedi_compile.assembly.evidence import Evidence
+from kedi_compile.assembly.frame import (
+    Frame,
+    Mutation,
+    ProofState,
+    Recovery,
+    Requirement,
+    SteeringSlot,
+    TaskEpoch,
+    Verification,
+    WorkItem,
+)
 from kedi_compile.assembly.items import Item
 from kedi_compile.assembly.live_frame import ACKNOWLEDGED, SUPERSEDED
+from kedi_compile.assembly.records import Retired
 from kedi_compile.assembly.sources import Source, Visibility
 from kedi_compile.assembly.wording import utf8_size
-from kedi_compile.dump.schema import ContractDump, ItemDump, ProofDump, SourceDump, SteeringDump
+from kedi_compile.dump.schema import ContractDump, ItemDump, ProofDump, RetiredDump, SourceDump, SteeringDump
 
 
 def contracts_of(contracts: Iterable[SelectedContract], sent: str) -> tuple[ContractDump, ...]:
@@ -78,6 +92,40 @@ def proofs_of(items: Iterable[Item]) -> tuple[ProofDump, ...]:
         )
         for check in checks
     )
+
+
+RETIRED_TOLD: Final = 20
+"""How many retired records of the frame, and how many of the evidence, are told of."""
+
+_NAMES: Final[Mapping[type, tuple[str, str]]] = MappingProxyType(
+    {
+        TaskEpoch: ("task_epoch", "id"),
+        Mutation: ("mutation", "id"),
+        Verification: ("verification", "claim"),
+        Requirement: ("requirement", "id"),
+        WorkItem: ("work_item", "id"),
+        Source: ("source", "handle"),
+    }
+)
+"""Record -> its kind in the dump, and the attribute that is its id; steering has an account of its own."""
+
+
+def retired_of(frame: Frame, evidence: Evidence) -> tuple[RetiredDump, ...]:
+    """Say which records are no longer current, and why; of frame and evidence the newest, the newest of each last."""
+    return (*_newest(frame.retired), *_newest(evidence.retired))
+
+
+def _newest(retired: Sequence[Retired[Any]]) -> tuple[RetiredDump, ...]:
+    told = [dump for one in retired if (dump := _retired(one)) is not None]
+    return tuple(told[-RETIRED_TOLD:])
+
+
+def _retired(one: Retired[Any]) -> RetiredDump | None:
+    if isinstance(one.record, Recovery):
+        return RetiredDump(kind="recovery", id="recovery", reason=one.reason)
+    if (names := _NAMES.get(type(one.record))) is None:
+        return None
+    return RetiredDump(kind=names[0], id=getattr(one.record, names[1]), reason=one.reason)
 
 
 def steering_of(frame: Frame) -> tuple[SteeringDump, ...]:

@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import chain
 from typing import Any, Final
 
-from kedi_compile.assembly.account import contracts_of, items_of, proofs_of, sources_of, steering_of
+from kedi_compile.assembly.account import contracts_of, items_of, proofs_of, retired_of, sources_of, steering_of
 from kedi_compile.assembly.contracts import SelectedContract
 from kedi_compile.assembly.evidence import Evidence
 from kedi_compile.assembly.frame import Frame
@@ -167,6 +167,7 @@ class AssembledRequest:
             sources=sources_of(self.items),
             proofs=proofs_of(self.items),
             items=items_of(self.items),
+            retired=retired_of(self.frame, self.evidence),
             sections=tuple(map(_dumped, self.sections)),
             budget=BudgetDump(limit=self.limit, reserved_output=self.reserved_output, by_source=dict(self.sizes)),
         )

@@ -92,6 +92,14 @@ class ItemDump(_Value):
     tokens: int
 
 
+class RetiredDump(_Value):
+    """A record that is no longer current, and why; `kind` and `id` are those it had as an item or a source."""
+
+    kind: str
+    id: str
+    reason: str
+
+
 class SectionDump(_Value):
     """A section as it was sent: its place (1 to 9), size, and text; `text` is None where only evidence is in it."""
 
@@ -140,6 +148,8 @@ class AssemblyDump(_Value):
     sources: tuple[SourceDump, ...] = ()
     proofs: tuple[ProofDump, ...] = ()
     items: tuple[ItemDump, ...] = ()
+    retired: tuple[RetiredDump, ...] = ()
+    """The newest records of the task that are no longer current, so that none of them is among the items."""
     sections: tuple[SectionDump, ...] = ()
     tails: tuple[TailDump, ...] = ()
     budget: BudgetDump

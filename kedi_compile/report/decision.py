@@ -100,6 +100,11 @@ def _assembly(assembly: AssemblyDump) -> Iterator[Block]:
         columns=("claim", "state", "why"),
         rows=tuple((proof.claim, proof.state, proof.reason) for proof in assembly.proofs),
     )
+    yield Block(
+        "No longer current, so not in this request",
+        columns=("what", "why"),
+        rows=tuple((_named(one.kind, one.id), one.reason) for one in assembly.retired),
+    )
     yield _budget(assembly)
     yield _sections(assembly)
     yield Block(
@@ -139,8 +144,17 @@ def _briefly(reason: str, assembly: AssemblyDump) -> str:
 
 
 def _item(item: ItemDump, assembly: AssemblyDump) -> tuple[str, ...]:
-    what = item.id if item.id == item.kind else f"{item.kind} {item.id}"
-    return (place_name(item.place), what, item.decision, exactly(item.tokens), _briefly(item.reason, assembly))
+    return (
+        place_name(item.place),
+        _named(item.kind, item.id),
+        item.decision,
+        exactly(item.tokens),
+        _briefly(item.reason, assembly),
+    )
+
+
+def _named(kind: str, name: str) -> str:
+    return name if name == kind else f"{kind} {name}"
 
 
 def _source(source: SourceDump) -> tuple[str, ...]:

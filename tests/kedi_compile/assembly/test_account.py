@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from assembling import compiled, contract, frame, source, steering
-from kedi_compile.assembly import Acknowledgement, Coverage, Mutation, SelectedContract, Verification, Visibility
-from kedi_compile.assembly.account import contracts_of
-from kedi_compile.dump.schema import ContractDump, ItemDump, ProofDump, SourceDump, SteeringDump
+from kedi_compile.assembly import (
+    Acknowledgement,
+    Coverage,
+    EvidenceLedger,
+    Mutation,
+    Recovery,
+    Requirement,
+    SelectedContract,
+    Verification,
+    Visibility,
+)
+from kedi_compile.assembly.account import RETIRED_TOLD, contracts_of
+from kedi_compile.dump.schema import ContractDump, ItemDump, ProofDump, RetiredDump, SourceDump, SteeringDump
 
 
 def test_a_contract_is_in_force_only_if_its_whole_body_was_sent() -> None:
@@ -75,3 +85,34 @@ def test_the_life_of_steering_is_told() -> None:
         SteeringDump(id="s2", text=text, state="acknowledged", by="call_7"),
         SteeringDump(id="s3", text=text, state="active"),
     )
+
+
+def test_what_is_no_longer_current_is_told_with_the_reason() -> None:
+    """Whoever asks why the model does not see a record any more finds when it left; steering has its own account."""
+    live, evidence = frame(), EvidenceLedger()
+    evidence.record(source())
+    evidence.retire("a.py@v1#whole", "changed by m1")
+    live.require(Requirement("r1", "Keep the API."))
+    live.resolve("R1", "kept")
+    live.recover(Recovery("The disk was full."))
+    live.recovered("freed")
+    live.steer(steering())
+    live.acknowledge(Acknowledgement("s1", "the tool"))
+
+    assert compiled(frame=live, evidence=evidence).dump.retired == (
+        RetiredDump(kind="requirement", id="r1", reason="kept"),
+        RetiredDump(kind="recovery", id="recovery", reason="freed"),
+        RetiredDump(kind="source", id="a.py@v1#whole", reason="changed by m1"),
+    )
+
+
+def test_of_many_retired_records_the_newest_are_told() -> None:
+    """A task that goes on for days does not fill every line with its past."""
+    live = frame()
+    for number in range(RETIRED_TOLD + 5):
+        live.require(Requirement(f"r{number}", f"Do {number}."))
+        live.resolve(f"r{number}", "done")
+
+    told = compiled(frame=live).dump.retired
+
+    assert [one.id for one in told] == [f"r{number}" for number in range(5, RETIRED_TOLD + 5)]

@@ -95,3 +95,11 @@ def test_the_contracts_are_data_of_the_demo() -> None:
 def test_telephone_numbers_are_hidden() -> None:
     """A number goes, and the words around it stay."""
     assert hide_phones(f"on {PHONE}.") == "on [redacted: telephone]."
+
+
+def test_the_pages_that_the_move_outdated_are_told_as_retired(dumps: list[RequestDump]) -> None:
+    """Why the model does not see them any more is in the dump."""
+    retired = [[(one.id, one.reason) for one in dump.assembly.retired] for dump in dumps if dump.assembly]
+
+    assert ("book/Saturday@1#whole", "changed by move-1") not in retired[3]
+    assert ("book/Saturday@1#whole", "changed by move-1") in retired[4]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dumps import build_run
-from kedi_compile.dump.schema import RequestDump
+from kedi_compile.dump.schema import RequestDump, RetiredDump
 from kedi_compile.report.decision import Block, explain, place_name
 
 BARE = RequestDump(request_id="r", at=0.0, request_index=1, adapter="langchain", model_id="m", outcome="answered")
@@ -160,3 +160,22 @@ def test_what_was_observed_is_said_once() -> None:
     assert dump.assembly.phase_reason
     assert blocks["Contracts"].rows[0][-1] == f"phase {dump.assembly.phase}"
     assert dump.assembly.phase_reason in dict(blocks["Task"].facts)["phase"]
+
+
+def test_what_is_no_longer_current_has_a_table_of_its_own() -> None:
+    """It answers why something that the model had seen is not in this request."""
+    dump = build_run()[8]
+    assert dump.assembly is not None
+    retired = (
+        RetiredDump(kind="source", id="a.py@1#whole", reason="changed by m1"),
+        RetiredDump(kind="recovery", id="recovery", reason="done"),
+    )
+    assembly = dump.assembly.model_copy(update={"retired": retired})
+
+    blocks = {block.title: block for block in explain(dump.model_copy(update={"assembly": assembly}))}
+
+    assert blocks["No longer current, so not in this request"].rows == (
+        ("source a.py@1#whole", "changed by m1"),
+        ("recovery", "done"),
+    )
+    assert "No longer current, so not in this request" not in {block.title for block in explain(dump)}
