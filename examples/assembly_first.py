@@ -11,7 +11,7 @@ from kedi_compile import (
     SteeringSlot,
     TaskEpoch,
 )
-from kedi_compile.assembly import Mutation, Phase, Provenance, Source, Verification
+from kedi_compile.assembly import Mutation, Provenance, Source, Verification
 
 frame = LiveFrame(TaskEpoch("t1", "Let the lexer skip comments. /nothink"))
 frame.steer(SteeringSlot("s1", "Change files below src/ only.", Provenance(author="the reviewer")))
@@ -23,7 +23,7 @@ evidence.record(Source("src/lex.py", "9f2c", "def lex(text): ...\n", Provenance(
 
 contracts = ContractRegistry(
     [
-        Contract("editing", "2", "Read a file before you change it.", frozenset({Phase.IMPLEMENT})),
+        Contract("editing", "2", "Read a file before you change it.", {"implement"}),
         Contract("release", "1", "Ask before you publish.", explicit_only=True),
     ]
 )

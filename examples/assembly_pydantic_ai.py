@@ -32,7 +32,7 @@ from kedi_compile import (
     SteeringSlot,
     TaskEpoch,
 )
-from kedi_compile.assembly import Acknowledgement, Mutation, Phase, Provenance, Source
+from kedi_compile.assembly import Acknowledgement, Mutation, Provenance, Source
 from kedi_pydantic_ai import PydanticAdapter
 
 QUESTION = "Add a line to the notes."
@@ -57,8 +57,8 @@ def offline(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
 compiler = RequestCompiler(
     ContractRegistry(
         [
-            Contract("looking", "1", "Read before you answer.", frozenset({Phase.EXPLORE, Phase.MIXED})),
-            Contract("changing", "1", "One change at a time.", frozenset({Phase.IMPLEMENT, Phase.MIXED})),
+            Contract("looking", "1", "Read before you answer.", {"explore", "mixed"}),
+            Contract("changing", "1", "One change at a time.", {"implement", "mixed"}),
         ]
     ),
     inputs=RequestInputs(StableCore("Say so if you do not know."), frame, evidence),

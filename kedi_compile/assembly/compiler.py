@@ -54,6 +54,7 @@ class RequestCompiler:
         ui_tokens: Command tokens of the interface that users type into.
 
     Raises:
+        UnknownInputError: `contracts` is no ContractRegistry, or `inputs` are of another type.
         AssemblyError: a module is no contract's id, a phase is unknown, or something is not callable.
 
     Source: Assembly specification, whole.
@@ -69,7 +70,8 @@ class RequestCompiler:
         extraction: ExtractionCallback | None = None,
         ui_tokens: Iterable[str] = DEFAULT_UI_TOKENS,
     ) -> None:
-        self.contracts = ContractRegistry() if contracts is None else contracts
+        at_hand = ContractRegistry() if contracts is None else contracts
+        self.contracts = typed(at_hand, ContractRegistry, "`contracts` of the request compiler")
         self.inputs = inputs
         self.tool_phases = {tool: _phase(tool, phase) for tool, phase in (tool_phases or {}).items()}
         self.modules = configured_modules(reference_contract_modules)
@@ -96,6 +98,8 @@ class RequestCompiler:
 
     def compile(self, inputs: RequestInputs, count: Count = text_tokens) -> AssembledRequest:
         """Return the request; `count` gives the tokens of a text.
+
+        Nothing is extracted here: whoever calls does what `wanted` lists first, as the adapters do.
 
         Raises:
             UnknownInputError: `inputs` are no RequestInputs.

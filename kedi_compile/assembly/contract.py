@@ -6,6 +6,7 @@ Assembly specification, Contract selection policy.
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -31,7 +32,7 @@ class Contract:
     id: str
     version: str
     body: str
-    phases: frozenset[Phase] = frozenset()
+    phases: AbstractSet[Phase | str] = frozenset()
     explicit_only: bool = False
 
     def __post_init__(self) -> None:
@@ -44,6 +45,10 @@ class Contract:
                 raise AssemblyError(msg)
         check_text(self.body, f"The body of contract {self.id!r}")
         object.__setattr__(self, "body", normalised(self.body))
+        phases: object = self.phases
+        if isinstance(phases, str):
+            msg = f"`phases` of contract {self.id!r} is the str {phases!r}; give a set of phases"
+            raise AssemblyError(msg)
         object.__setattr__(self, "phases", frozenset(_phase(one, self.id) for one in self.phases))
         if self.explicit_only and self.phases:
             msg = f"Contract {self.id!r} is explicit-only and names phases; drop one of the two"

@@ -84,8 +84,9 @@ class ContractRegistry:
             {f"{module.id!r} (from {module.by})" for module in modules if module.id not in self._contracts}
         )
         if unknown:
-            known = ", ".join(sorted(self._contracts)) or "none at all"
-            msg = f"There is no contract {', '.join(unknown)}; known are {known}"
+            known = ", ".join(sorted(self._contracts))
+            there = f"known are {known}" if known else "the registry is empty"
+            msg = f"There is no contract {', '.join(unknown)}; {there}"
             raise AssemblyError(msg)
 
     def select(self, observed: ObservedPhase, modules: Iterable[NamedModule] = ()) -> tuple[SelectedContract, ...]:

@@ -172,7 +172,10 @@ class ContextBudget:
                 msg = f"`ContextBudget.{name}` is {value!r}; it is a number of tokens, 0 or more"
                 raise AssemblyError(msg)
         if self.limit is not None and self.limit <= self.reserved_output:
-            msg = f"`ContextBudget.reserved_output` is {self.reserved_output}, and the limit is {self.limit}"
+            msg = (
+                f"`ContextBudget.reserved_output` is {self.reserved_output}, and the limit is {self.limit}; it must be "
+                "less, and leave room"
+            )
             raise AssemblyError(msg)
 
     @property

@@ -44,7 +44,7 @@ from kedi_compile.errors import AssemblyError, BudgetExceeded
 from kedi_compile.tokens import text_tokens
 
 TOKENS = UiTokens()
-CONTRACTS = ContractRegistry([Contract("look", "1", "Look.", frozenset({"explore"}))])  # type: ignore[arg-type]  # a name
+CONTRACTS = ContractRegistry([Contract("look", "1", "Look.", {"explore"})])
 PHASES = {"read": "explore", "edit": "implement"}
 
 

@@ -67,7 +67,7 @@ def table_registry(row: str) -> ContractRegistry:
 
 def contract(name: str, body: str | None = None, phases: Iterable[str] = (), **options: Any) -> Contract:
     """Return a contract with a body that names it."""
-    return Contract(name, "1", body or f"Rules of {name}.", frozenset(phases), **options)  # type: ignore[arg-type]
+    return Contract(name, "1", body or f"Rules of {name}.", frozenset(phases), **options)
 
 
 def source(path: str = "a.py", body: str | None = "x = 1\n", version: str = "v1", **options: Any) -> Source:

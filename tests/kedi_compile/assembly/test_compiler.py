@@ -236,3 +236,9 @@ def test_the_inputs_do_not_change() -> None:
     RequestCompiler().compile(given)
 
     assert (given.frame.snapshot(), given.evidence.snapshot()) == before
+
+
+def test_contracts_are_a_registry() -> None:
+    """A list of contracts is refused at once, and not where one is first looked up."""
+    with pytest.raises(UnknownInputError, match=r"^`contracts` of the request compiler was given list; it takes Contr"):
+        RequestCompiler([contract("a")])  # type: ignore[arg-type]  # the mistake

@@ -19,7 +19,7 @@ def test_the_hash_is_of_the_normalised_body() -> None:
 @pytest.mark.parametrize("name", ["security", "release", "research", "delegation", "hardware", "ui", "Security"])
 def test_high_impact_contracts_are_explicit_only(name: str) -> None:
     """Whatever they say of themselves."""
-    assert Contract(name, "1", "x", frozenset({"implement"})).explicit_only  # type: ignore[arg-type]  # as from a file
+    assert Contract(name, "1", "x", {"implement"}).explicit_only
 
 
 @pytest.mark.parametrize(
@@ -37,6 +37,7 @@ def test_high_impact_contracts_are_explicit_only(name: str) -> None:
             ("a", "1", "x", frozenset({"deploy"})),
             "Contract 'a' names the phase 'deploy'; known are explore, plan, implement, verify, mixed",
         ),
+        (("a", "1", "x", "plan"), "`phases` of contract 'a' is the str 'plan'; give a set of phases"),
         (
             ("a", "1", "x", frozenset({"plan"}), True),
             "Contract 'a' is explicit-only and names phases; drop one of the two",

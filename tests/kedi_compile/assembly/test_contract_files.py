@@ -22,7 +22,7 @@ def test_a_file_is_a_contract(tmp_path: Path) -> None:
 
     contract = read_contract(write(tmp_path, text))
 
-    assert contract == Contract("verification", "2", "Run the checks.", frozenset({"verify", "mixed"}))  # type: ignore[arg-type]  # as from a file
+    assert contract == Contract("verification", "2", "Run the checks.", frozenset({"verify", "mixed"}))
 
 
 @pytest.mark.parametrize(

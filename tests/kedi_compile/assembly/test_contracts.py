@@ -83,7 +83,7 @@ def test_an_unknown_module_is_an_error_that_lists_the_known_ones() -> None:
         "There is no contract 'relese' (from reference_contract_modules); known are check, edit, release"
     )
     assert str(by_operator.value) == (
-        "There is no contract 'ui' (from the operator (OMNIUS_REFERENCE_CONTRACT_MODULES)); known are none at all"
+        "There is no contract 'ui' (from the operator (OMNIUS_REFERENCE_CONTRACT_MODULES)); the registry is empty"
     )
 
 

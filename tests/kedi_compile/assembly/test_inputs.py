@@ -137,7 +137,10 @@ def test_inputs_that_cannot_be_sent_are_refused(options: dict[str, Any], fault: 
         (lambda: ContextBudget(-1), "`ContextBudget.limit` is -1; it is a number of tokens, 0 or more"),
         (lambda: ContextBudget(True), "`ContextBudget.limit` is True; it is a number of tokens, 0 or more"),
         (lambda: ContextBudget(5, history=given(1.5)), "`ContextBudget.history` is 1.5; it is a number of tokens"),
-        (lambda: ContextBudget(5, 5), "`ContextBudget.reserved_output` is 5, and the limit is 5"),
+        (
+            lambda: ContextBudget(5, 5),
+            "`ContextBudget.reserved_output` is 5, and the limit is 5; it must be less, and leave room",
+        ),
     ],
 )
 def test_what_can_never_work_is_refused(make: Callable[[], object], fault: str) -> None:
