@@ -370,10 +370,19 @@ async def leave_node(agent: AnyAgent) -> None:
 
 async def cancel(agent: AnyAgent) -> None:
     """Cancel a run that streams."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(0.01), agent.run_stream_events("now") as events:
-            async for _ in events:
-                pass
+    is_reading = asyncio.Event()
+
+    async def read() -> None:
+        async with agent.run_stream_events("now") as events:
+            async for event in events:
+                if type(event).__name__ == "PartStartEvent":
+                    is_reading.set()
+
+    task = asyncio.create_task(read())
+    await is_reading.wait()
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
 
 
 @pytest.mark.parametrize("options", [{}, {"request_compiler": compiler()}], ids=["dump", "assembled"])
