@@ -9,11 +9,14 @@ and the log are the same in every run.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from pydantic_ai import Agent
+from pydantic_ai.exceptions import ModelRetry
 from pydantic_ai.tools import RunContext
 
+from kedi_compile import AssemblyError
 from kedi_compile.assembly import (
     Acknowledgement,
     Anchor,
@@ -110,7 +113,9 @@ class Desk:
 
     async def read_again(self, handle: str) -> str:
         """Have the exact text of evidence shown again."""
-        return f"shown from the next request on: {self.evidence.rehydrate(handle).handle}"
+        with _told_to_the_model():
+            self.evidence.rehydrate(handle)
+        return f"shown from the next request on: {handle}"
 
     async def count_beds(self, night: str) -> str:
         """Count the beds of the house that are free."""
@@ -131,7 +136,8 @@ class Desk:
 
     async def acknowledge(self, steering_id: str) -> str:
         """Acknowledge active steering by its id, once you go by it."""
-        self.frame.acknowledge(Acknowledgement(steering_id, "the tool call acknowledge"))
+        with _told_to_the_model():
+            self.frame.acknowledge(Acknowledgement(steering_id, "the tool call acknowledge"))
         return "acknowledged"
 
     def _outdate(self, night: str, change: str) -> None:
@@ -139,6 +145,15 @@ class Desk:
         if any(source.handle == old for source in self.evidence.snapshot().sources):
             self.evidence.retire(old, f"changed by {change}")
         self._versions[night] += 1
+
+
+@contextmanager
+def _told_to_the_model() -> Iterator[None]:
+    """Answer a handle or an id that names nothing with what there is, and let the model try again."""
+    try:
+        yield
+    except AssemblyError as error:
+        raise ModelRetry(str(error)) from error
 
 
 def _by(ctx: RunContext[object]) -> Provenance:

@@ -73,9 +73,17 @@ def _request(dump: RequestDump) -> Block:
             ("adapter", dump.adapter),
             ("model", dump.model_id),
             ("outcome", dump.outcome),
-            ("error", dump.error),
+            ("error", None if dump.error is None else dump.error.partition("\n")[0]),
         ),
+        texts=tuple(_rest_of_error(dump)),
     )
+
+
+def _rest_of_error(dump: RequestDump) -> Iterator[tuple[str, str]]:
+    """Yield what an error says behind its first line, unless it is the rules that the history's block tells."""
+    rest = (dump.error or "").partition("\n")[2]
+    if rest and not dump.history.violations:
+        yield "the error goes on", rest
 
 
 def _assembly(assembly: AssemblyDump) -> Iterator[Block]:
@@ -162,7 +170,8 @@ def _source(source: SourceDump) -> tuple[str, ...]:
     if source.handle != f"{source.identity}@{source.version}#{source.coverage}":
         what = f"{source.handle} {what}"
     state = f"{source.fidelity}, {source.visibility.replace('_', ' ')}"
-    recovery = f"; for the exact text: {source.recovery}" if source.recovery else ""
+    is_out = source.visibility == "not_visible"
+    recovery = f"; for the exact text: {source.recovery}" if source.recovery and is_out else ""
     why = f"{source.reason} ({state}{recovery})"
     return (place_name(EVIDENCE), what, source.decision, exactly(source.tokens), why)
 

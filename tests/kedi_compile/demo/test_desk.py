@@ -6,8 +6,8 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from pydantic_ai.exceptions import ModelRetry
 
-from kedi_compile import AssemblyError
 from kedi_compile.assembly import ExtractionRequest, Provenance, Source
 from kedi_compile.demo.desk import Desk, extract, kitchen_log
 
@@ -72,8 +72,8 @@ async def test_a_move_makes_the_count_stale_and_retires_the_pages(desk: Desk) ->
 
 
 async def test_steering_ends_by_its_name_alone(desk: Desk) -> None:
-    """An acknowledgement that names other steering ends nothing."""
-    with pytest.raises(AssemblyError, match="names steering 'door'"):
+    """An acknowledgement that names other steering ends nothing, and the model is told which there is."""
+    with pytest.raises(ModelRetry, match="names steering 'door'"):
         await desk.acknowledge("door")
 
     await desk.acknowledge("roof")

@@ -179,3 +179,34 @@ def test_what_is_no_longer_current_has_a_table_of_its_own() -> None:
         ("recovery", "done"),
     )
     assert "No longer current, so not in this request" not in {block.title for block in explain(dump)}
+
+
+def test_an_error_of_many_lines_goes_on_below_its_first() -> None:
+    """A table of sizes is read as one; the rules that an edit broke are told with the history alone."""
+    dump = build_run()[8].model_copy(update={"error": "BudgetExceeded: too much\n  core  5\n  tools  7"})
+    refused = dump.model_copy(update={"history": dump.history.model_copy(update={"violations": ("split_group: x",)})})
+
+    block = explain(dump)[0]
+
+    assert ("error", "BudgetExceeded: too much") in block.facts
+    assert block.texts == (("the error goes on", "  core  5\n  tools  7"),)
+    assert explain(refused)[0].texts == ()
+
+
+def test_the_way_to_a_text_is_told_where_it_is_not_seen() -> None:
+    """Where the model sees the text, nobody needs to read it again."""
+    dump = build_run()[8]
+    assert dump.assembly is not None
+    source = dump.assembly.sources[0]
+    seen, out = (
+        source.model_copy(update={"visibility": state, "fidelity": "full", "reason": "why", "recovery": "read it"})
+        for state in ("visible", "not_visible")
+    )
+    assembly = dump.assembly.model_copy(update={"sources": (seen, out), "items": ()})
+
+    blocks = {block.title: block for block in explain(dump.model_copy(update={"assembly": assembly}))}
+
+    assert [row[-1] for row in blocks["What went in, and why"].rows] == [
+        "why (full, visible)",
+        "why (full, not visible; for the exact text: read it)",
+    ]
