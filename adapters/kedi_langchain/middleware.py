@@ -37,7 +37,7 @@ from kedi_langchain.prompt import PromptHook
 from kedi_langchain.reading import archive_tool
 from kedi_langchain.recording import begin_record, seeing
 from kedi_langchain.runnable import refuse_wrapped
-from kedi_langchain.state import KEY, RUN_KEY, HistoryState, held, held_in, remembered, to_remember
+from kedi_langchain.state import KEY, RUN_KEY, HistoryState, held, held_in, remembered, run_in, to_remember
 from kedi_langchain.wrapped import edited_outside
 
 NewSession = Callable[[HistoryPolicy[BaseMessage], Carried, RunAssembly | None], RunSession[BaseMessage]]
@@ -141,7 +141,8 @@ class HistoryMiddleware(AgentMiddleware[AgentState[Any], Any]):
         policy = current_scope().policy(self._policy)
         if not self._looks(policy, current_run()):
             return None
-        update: dict[str, Any] = {KEY: to_remember(replace(remembered(state)[0], may_warn=True), 0)}
+        name = None if self._recorder is None else self._recorder.new_id()
+        update: dict[str, Any] = {KEY: to_remember(replace(remembered(state)[0], may_warn=True), 0, name)}
         tails = new_tails(self._compiler, policy)
         return update if tails is None else {**update, RUN_KEY: held(tails)}
 
@@ -174,7 +175,7 @@ class HistoryMiddleware(AgentMiddleware[AgentState[Any], Any]):
             front=len(front),
             tools=tuple(request.tools),
             tails=tails,
-            record=begin_record(self._recorder, info, run),
+            record=begin_record(self._recorder, info, run, run_in(request.state)),
         )
         prompt = None if last else self._hook.newest(thread)
         return ModelStep(request, edited, run, prompt)
@@ -230,7 +231,8 @@ class ModelStep:
         prompt = [] if self.prompt is None else [self.prompt]
         newest = {one.id: one for one in prompt}
         thread = [newest.get(one.id, one) for one in convert_to_messages(self.request.state["messages"])]
-        update: dict[str, Any] = {KEY: to_remember(edited.session.carried, edited.info.request_index)}
+        remember = to_remember(edited.session.carried, edited.info.request_index, run_in(self.request.state))
+        update: dict[str, Any] = {KEY: remember}
         if edited.tails is not None and held_in(self.request.state) is None:
             update[RUN_KEY] = held(edited.tails)  # a resumed run has lost what no checkpointer was given
         if edited.is_rewritten:

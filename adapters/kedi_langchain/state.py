@@ -63,6 +63,13 @@ def remembered(state: Mapping[str, Any]) -> tuple[Carried, int]:
     return Carried.from_plain(plain), int(plain.get("request_index", 0))
 
 
-def to_remember(carried: Carried, request_index: int) -> dict[str, Any]:
+def run_in(state: Mapping[str, Any]) -> str | None:
+    """Return the name of the run under way, which it keeps when it is resumed; None where nobody writes it down."""
+    run = (state.get(KEY) or {}).get("run")
+    return run if isinstance(run, str) else None
+
+
+def to_remember(carried: Carried, request_index: int, run: str | None = None) -> dict[str, Any]:
     """Return the private state to write."""
-    return {**carried.to_plain(), "request_index": request_index}
+    plain = {**carried.to_plain(), "request_index": request_index}
+    return plain if run is None else {**plain, "run": run}

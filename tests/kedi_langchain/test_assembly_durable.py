@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from langchain.agents.middleware import HumanInTheLoopMiddleware
@@ -257,3 +258,34 @@ def test_a_thread_that_failed_and_was_resumed_is_two_lines() -> None:
 
     assert dumps.outcomes == ["failed", "answered"]
     assert [dump.history.outcome for dump in dumps] == ["edited", "edited"]
+
+
+def test_a_run_has_one_name_in_the_dump_also_where_it_was_paused() -> None:
+    """The host gives its runs none unless it is asked to; the next run of the thread has another."""
+    dumps, saver = Dumps(), InMemorySaver()
+    built = paused(answering(calls("c1"), "one", "two"), saver, adapter(dump=dumps))
+    built.invoke(says("first"), THREAD)
+    built.invoke(APPROVE, THREAD)
+    built.invoke(says("second"), THREAD)
+
+    first, resumed, second = (dump.run_id for dump in dumps)
+    assert first is not None
+    assert first == resumed != second
+    assert second is not None
+
+
+def test_the_hosts_own_name_of_a_run_is_the_one_in_the_dump() -> None:
+    """Where the caller gives one."""
+    dumps, name = Dumps(), UUID(int=7)
+
+    agent(answering("done"), adapter(dump=dumps)).invoke(says("now"), {"run_id": name})
+
+    assert [dump.run_id for dump in dumps] == [str(name)]
+
+
+def test_without_a_dump_a_thread_keeps_no_name() -> None:
+    """What nobody reads is not written."""
+    built = agent(answering("done"), adapter(keep(1)), InMemorySaver())
+    built.invoke(says("now"), THREAD)
+
+    assert "run" not in built.get_state(THREAD).values.get("kedi_history", {})

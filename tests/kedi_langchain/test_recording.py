@@ -53,6 +53,7 @@ def test_each_request_of_a_run_is_one_line(run: Any) -> None:
     assert {(dump.adapter, dump.model_id, dump.conversation_id, dump.lane) for dump in dumps} == {
         ("langchain", "streaming:scripted", None, None)
     }
+    assert len({dump.run_id for dump in dumps}) == 1
     assert len({dump.request_id for dump in dumps}) == 2
     assert all(dump.duration is not None and dump.duration >= 0 for dump in dumps)
 
