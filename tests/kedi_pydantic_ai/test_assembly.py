@@ -21,7 +21,7 @@ from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.profiles import ModelProfile
 from pydantic_ai.tools import RunContext
 
-from agents import ENTRY_POINTS, Script, adapter, asks, calls, keep, lines, run_through, stored, turns
+from agents import ENTRY_POINTS, Script, adapter, asks, calls, keep, lines, run_through, says, stored, turns
 from assemblies import EPOCH, KINDS, SLOT, SUCCESSOR, SYSTEM, Dumps, compiler, given_by, growing, leaks, phased, steered
 from assembling import PHASES, inputs, ledger, source
 from kedi_compile import AssemblyError
@@ -337,3 +337,16 @@ def test_a_request_that_lost_what_was_assembled_is_not_sent(entry: str, meddler:
         run_through(entry, agent, "now")
     assert script.sent == []
     assert dumps.outcomes == ["refused"]
+
+
+@EACH
+def test_a_suspended_answer_is_gone_on_with_as_it_is(entry: str) -> None:
+    """There is no message of a user's or a tool's that a frame could stand by."""
+    script, dumps = Script("rest"), Dumps()
+    half = says("half", state="suspended", model_name="scripted", provider_name="function")
+    agent: AnyAgent = Agent(script.model, capabilities=[adapter(request_compiler=compiler(), dump=dumps)])
+
+    run_through(entry, agent, None, message_history=[asks("question"), half])
+
+    assert script.sent == [["< question", "> half"]]
+    assert dumps.only.assembly is None
