@@ -27,6 +27,7 @@ import chats
 import readme
 from agents import Script, adapter, asks, calls, results, says
 from kedi_compile import (
+    AssemblyError,
     HistoryProcessingValidationError,
     InvariantViolation,
     LiveFrame,
@@ -37,12 +38,15 @@ from kedi_compile import (
     TaskEpoch,
 )
 from kedi_compile.assembly import (
+    Acknowledgement,
     Contract,
     ContractRegistry,
     EvidenceLedger,
+    Mutation,
     Place,
     Provenance,
     Source,
+    Verification,
 )
 from kedi_compile.assembly.invariants import INVARIANTS
 from kedi_compile.assembly.late import RECENT_MUTATIONS
@@ -230,3 +234,23 @@ def test_the_options_of_explain_are_those_of_the_command() -> None:
     command = cast("Any", get_command(_app())).commands["explain"]
 
     assert named == {option for one in command.params for option in one.opts if option.startswith("--")}
+
+
+def test_mutations_and_checks_stay_when_another_task_begins() -> None:
+    """Nothing says that they have nothing to do with it."""
+    frame = LiveFrame(TaskEpoch("t1", "Go."))
+    frame.verify(Verification("it works", passed=True))
+    frame.mutate(Mutation("m1", "changed"))
+
+    frame.begin(TaskEpoch("t2", "Go on."))
+
+    snapshot = frame.snapshot()
+    assert ([one.id for one in snapshot.mutations], len(snapshot.verifications)) == (["m1"], 1)
+
+
+def test_an_id_that_a_model_made_up_is_answered_with_what_there_is() -> None:
+    """The message says it, so that a retry can."""
+    frame = cast("RequestInputs", compiler().inputs).frame
+
+    with pytest.raises(AssemblyError, match="names steering 's9', and 's1' is active"):
+        frame.acknowledge(Acknowledgement("s9", "the tool"))
