@@ -22,7 +22,7 @@ from kedi_compile.history.policy import HistoryPolicy
 from kedi_compile.session import begin_assembly
 from kedi_langchain.assembly import PausedRuns, RunTails
 from kedi_langchain.dialect import DIALECT
-from threads import THREAD, agent, answering, asks, says
+from threads import THREAD, agent, answering, asks, graph, says
 
 SAVERS = ("memory", "sqlite")
 
@@ -199,6 +199,23 @@ def test_a_callback_may_pause_the_graph(where: str, is_async: bool) -> None:
     assert lines(state["messages"]) == ["< question 3", "> answer 3", "< now", "> done"]
     assert shown(transport.requests[0])[0] == f"< system {SYSTEM}"
     assert dumps.outcomes == ["cancelled", "answered"]
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize("where", PAUSES)
+def test_a_callback_of_a_node_may_pause_its_graph(where: str, is_async: bool) -> None:
+    """A wrapped model is no different."""
+    transport, dumps = answering("done"), Dumps()
+    built = graph(transport, pausing(where, dumps), InMemorySaver())
+    run = RUNS["ainvoke" if is_async else "invoke"]
+
+    state = run(built, asks("now"), THREAD)
+    assert [one.value for one in state["__interrupt__"]] == ["may I?"]
+    assert transport.requests == []
+    state = run(built, Command(resume="yes"), THREAD)
+
+    assert lines(state["messages"]) == ["< question 3", "> answer 3", "< now", "> done"]
+    assert [outcome for outcome in dumps.outcomes if outcome != "cancelled"] == ["answered"]
 
 
 def test_a_thread_is_read_by_an_agent_without_the_adapter() -> None:
