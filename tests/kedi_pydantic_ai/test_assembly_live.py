@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from pydantic_ai import Agent
+from pydantic_ai import Agent, ToolReturn
 
 from agents import ENTRY_POINTS, Script, adapter, calls, keep, run_through, turns
 from assemblies import compiler, extracted, noting, wishing
@@ -91,6 +91,25 @@ def test_calls_of_earlier_turns_are_told_apart(entry: str) -> None:
         (("look",), (), "second"),
         (("look",), ("look",), "second"),
     ]
+
+
+@EACH
+def test_what_a_tool_shows_beside_its_result_is_no_message_of_the_users(entry: str) -> None:
+    """The turn goes on, and the frame stands where it stood."""
+    seen: list[LiveRequest] = []
+    script = Script(calls("c1"), "done")
+    agent: AnyAgent = Agent(script.model, capabilities=[adapter(request_compiler=compiler(noting(seen)))])
+    agent.tool_plain(name="look")(look_and_show)
+
+    run_through(entry, agent, "now")
+
+    assert [(live.calls, live.user_text) for live in seen] == [((), "now"), (("look",), "now")]
+    assert script.sent[1][0] == script.sent[0][0]
+
+
+def look_and_show() -> ToolReturn[Any]:
+    """Look, and show something."""
+    return ToolReturn("seen", content="Look at this.")
 
 
 def extract(wish: ExtractionRequest) -> Extraction:
