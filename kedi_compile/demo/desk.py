@@ -8,7 +8,7 @@ and the log are the same in every run.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import Final
 
@@ -94,10 +94,12 @@ class Desk:
 
     def equip(self, agent: Agent[object, str]) -> None:
         """Give an agent the tools of the desk."""
-        for reading in (self.read_book, self.read_kitchen_log):
-            agent.tool(reading)
-        for tool in (self.count_beds, self.move, self.read_again, self.acknowledge):
-            agent.tool_plain(tool)
+        agent.tool(self.read_book)
+        agent.tool(self.read_kitchen_log)
+        agent.tool_plain(self.count_beds)
+        agent.tool_plain(self.move)
+        agent.tool_plain(self.read_again)
+        agent.tool_plain(self.acknowledge)
 
     async def read_book(self, ctx: RunContext[object], night: str) -> str:
         """Read the page of one night."""
@@ -148,7 +150,7 @@ class Desk:
 
 
 @contextmanager
-def _told_to_the_model() -> Iterator[None]:
+def _told_to_the_model() -> Generator[None]:
     """Answer a handle or an id that names nothing with what there is, and let the model try again."""
     try:
         yield
