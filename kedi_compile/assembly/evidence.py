@@ -34,7 +34,7 @@ class EvidenceLedger:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._sources: Records[Key, Source] = Records()
+        self._sources: Records[Key, Source] = Records(_without_body)
         self._extractions: dict[str, Extraction] = {}
         self._rehydrated: set[str] = set()
 
@@ -55,6 +55,21 @@ class EvidenceLedger:
             if old is not None and (old.handle, old.digest) != (source.handle, source.digest):
                 self._forget(old)
             self._sources.put(source.key, source, "superseded by a newer record of the same path, version and coverage")
+        return source
+
+    def supersede(self, source: Source) -> Source:
+        """Make a source current, and retire the other versions of its path: a file that was read again, for example.
+
+        Raises:
+            UnknownInputError: it is no Source.
+            AssemblyError: another source has its handle, or its `derived_from` leads back to itself.
+        """
+        self.record(source)
+        with self._lock:
+            for other in self._sources.current:
+                if other.path == source.path and other.version != source.version:
+                    self._forget(other)
+                    self._sources.drop(other.key, f"superseded by version {source.version} of the same path")
         return source
 
     def retire(self, handle: str, reason: str) -> None:
@@ -113,6 +128,11 @@ class EvidenceLedger:
     def _forget(self, source: Source) -> None:
         self._extractions.pop(source.handle, None)
         self._rehydrated.discard(source.handle)
+
+
+def _without_body(source: Source) -> Source:
+    """What is kept of a retired source: its identity, for whoever asks later; its text may be long."""
+    return replace(source, body=None)
 
 
 def _with_body(source: Source, body: str | None) -> Source:

@@ -125,7 +125,8 @@ def _partial(source: Source) -> str | None:
     if coverage.unit == "bytes" and source.size is not None and coverage.ranges[-1][1] > source.size:
         return f"it covers {coverage}, and the whole source has {source.size:,} bytes"
     there = size if coverage.unit == "bytes" else _lines(source.body)
-    return f"its body has {there:,} {coverage.unit}, not {coverage.size:,}" if there != coverage.size else None
+    unit = coverage.unit if there != 1 else coverage.unit.removesuffix("s")
+    return f"its body has {there:,} {unit}, not {coverage.size:,}" if there != coverage.size else None
 
 
 def _lines(body: str) -> int:

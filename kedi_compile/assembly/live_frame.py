@@ -49,9 +49,18 @@ class LiveFrame:
         self._renewed: set[str] = set()
         self.begin(epoch)
 
-    def begin(self, epoch: TaskEpoch) -> None:
-        """Make a task epoch the current one; active steering and open records stay."""
-        self._put(TaskEpoch, "", epoch, "superseded by a newer task epoch")
+    def begin(self, epoch: TaskEpoch, *, fresh: bool = False) -> None:
+        """Make a task epoch the current one; active steering and open records stay.
+
+        With `fresh`, mutations, checks, requirements, work items and the recovery summary of the epoch before are
+        retired: they belong to a task that is over.
+        """
+        typed(epoch, TaskEpoch, "The live frame")
+        with self._lock:
+            for key in self._records.keys if fresh else ():
+                if key[0] not in (TaskEpoch, SteeringSlot):
+                    self._records.drop(key, f"belongs to what was before task epoch {epoch.id}")
+            self._records.put((TaskEpoch, ""), epoch, "superseded by a newer task epoch")
 
     def steer(self, slot: SteeringSlot) -> None:
         """Make a steering slot the active one; one that was not acknowledged is superseded."""

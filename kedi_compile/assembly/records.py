@@ -6,7 +6,7 @@ one appended. Source: Assembly specification, Dynamic frame requirements.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -23,9 +23,13 @@ class Retired(Generic[RecordT]):
 
 
 class Records(Generic[KeyT, RecordT]):
-    """The current records of one kind, the newest last, and the retired ones; not safe for threads by itself."""
+    """The current records of one kind, the newest last, and the retired ones; not safe for threads by itself.
 
-    def __init__(self) -> None:
+    `kept` gives what is kept of a record that is retired; None keeps it whole.
+    """
+
+    def __init__(self, kept: Callable[[RecordT], RecordT] | None = None) -> None:
+        self._kept = kept
         self._current: dict[KeyT, RecordT] = {}
         self._retired: list[Retired[RecordT]] = []
 
@@ -33,6 +37,11 @@ class Records(Generic[KeyT, RecordT]):
     def current(self) -> tuple[RecordT, ...]:
         """The current records, in the order they became current."""
         return tuple(self._current.values())
+
+    @property
+    def keys(self) -> tuple[KeyT, ...]:
+        """The keys of the current records, in the same order."""
+        return tuple(self._current)
 
     @property
     def retired(self) -> tuple[Retired[RecordT], ...]:
@@ -50,8 +59,7 @@ class Records(Generic[KeyT, RecordT]):
         """
         if self._current.get(key) == record:
             return
-        if (old := self._current.pop(key, None)) is not None:
-            self._retired.append(Retired(old, reason))
+        self.drop(key, reason)
         self._current[key] = record
 
     def amend(self, key: KeyT, record: RecordT) -> None:
@@ -61,5 +69,5 @@ class Records(Generic[KeyT, RecordT]):
     def drop(self, key: KeyT, reason: str) -> RecordT | None:
         """Retire the current record of a key and return it; None where there is none."""
         if (old := self._current.pop(key, None)) is not None:
-            self._retired.append(Retired(old, reason))
+            self._retired.append(Retired(old if self._kept is None else self._kept(old), reason))
         return old

@@ -87,6 +87,9 @@ def sink_of(
         raise HistoryConfigurationError(msg)
     redactor = redactor_of(redact)
     if dump is None:
+        if redactor.redact_with:
+            msg = "`redact` is set without a `dump`; there is nothing that it would redact"
+            raise HistoryConfigurationError(msg)
         return None
     if isinstance(dump, (str, os.PathLike)):
         dump = DumpFile(Path(dump))

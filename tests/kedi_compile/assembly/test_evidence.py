@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from assembling import extraction, ledger, source
@@ -18,7 +20,8 @@ def test_a_record_of_the_same_path_version_and_coverage_replaces_the_older_one()
     evidence = ledger(old, part, other, new).snapshot()
 
     assert evidence.sources == (part, other, new)
-    assert evidence.retired == (Retired(old, "superseded by a newer record of the same path, version and coverage"),)
+    why = "superseded by a newer record of the same path, version and coverage"
+    assert evidence.retired == (Retired(replace(old, body=None), why),)
 
 
 def test_a_source_that_is_recorded_again_stays_where_it_is() -> None:
@@ -60,7 +63,31 @@ def test_a_retired_source_is_not_current() -> None:
     held.retire("a.py@v1#whole", "the file was deleted")
 
     assert held.snapshot().sources == ()
-    assert held.snapshot().retired == (Retired(source(), "the file was deleted"),)
+    assert held.snapshot().retired == (Retired(source(body=None), "the file was deleted"),)
+
+
+def test_nothing_but_the_identity_of_a_retired_source_is_kept() -> None:
+    """Its text may be long, and a task may read a file many times."""
+    held = ledger(source(body="x = 1\n"))
+    held.record(source(body="x = 2\n"))
+
+    assert [one.record.body for one in held.snapshot().retired] == [None]
+
+
+def test_a_superseding_source_retires_the_other_versions_of_its_path() -> None:
+    """Whatever they cover; other paths and the same version stay, and so does what another version alone can say."""
+    held = ledger(source(), source(body="x\n", coverage=Coverage.lines((1, 1))), source("b.py"))
+    held.extracted("a.py@v1#whole", extraction())
+
+    held.supersede(source(version="v2"))
+
+    evidence = held.snapshot()
+    assert [one.handle for one in evidence.sources] == ["b.py@v1#whole", "a.py@v2#whole"]
+    assert [(one.record.handle, one.reason) for one in evidence.retired] == [
+        ("a.py@v1#whole", "superseded by version v2 of the same path"),
+        ("a.py@v1#lines 1-1", "superseded by version v2 of the same path"),
+    ]
+    assert evidence.extractions == {}
 
 
 def test_a_handle_that_is_not_there_is_refused() -> None:

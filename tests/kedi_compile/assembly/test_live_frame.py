@@ -45,6 +45,27 @@ def test_there_is_one_task_epoch() -> None:
     ]
 
 
+def test_a_fresh_task_epoch_leaves_what_belongs_to_the_old_one() -> None:
+    """All but active steering is retired, with the reason."""
+    live = frame("Fix it.")
+    live.steer(steering())
+    live.mutate(Mutation("m1", "Changed it."))
+    live.verify(Verification("it works", passed=True))
+    live.require(Requirement("r1", "Keep it small."))
+    live.work(WorkItem("w1", "Fix it"))
+    live.recover(Recovery("Began anew."))
+
+    live.begin(TaskEpoch("e2", "Now the other."), fresh=True)
+
+    held = live.snapshot()
+    assert (held.mutations, held.verifications, held.requirements, held.work, held.recovery) == ((), (), (), (), None)
+    assert held.steering == steering()
+    assert {one.reason for one in held.retired} == {
+        "belongs to what was before task epoch e2",
+        "superseded by a newer task epoch",
+    }
+
+
 def test_steering_stays_until_a_structured_acknowledgement_names_it() -> None:
     """Words that sound like one, and another id, end nothing."""
     live = frame()

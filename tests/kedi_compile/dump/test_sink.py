@@ -35,6 +35,12 @@ def test_nothing_configured_is_no_sink() -> None:
     assert sink_of(None) is None
 
 
+def test_a_redaction_without_a_dump_is_refused() -> None:
+    """It would do nothing, and whoever set it counts on it."""
+    with pytest.raises(HistoryConfigurationError, match=r"^`redact` is set without a `dump`; there is nothing that it"):
+        sink_of(None, redact=str.upper)
+
+
 @pytest.mark.parametrize("of", [str, Path, DumpFile])
 def test_a_path_and_a_file_are_appended_to(tmp_path: Path, of: Callable[[Path], str | Path | DumpFile]) -> None:
     """All three ways to name a file lead to its end."""
