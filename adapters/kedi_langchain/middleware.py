@@ -233,8 +233,6 @@ class ModelStep:
         thread = [newest.get(one.id, one) for one in convert_to_messages(self.request.state["messages"])]
         remember = to_remember(edited.session.carried, edited.info.request_index, run_in(self.request.state))
         update: dict[str, Any] = {KEY: remember}
-        if edited.tails is not None and held_in(self.request.state) is None:
-            update[RUN_KEY] = held(edited.tails)  # a resumed run has lost what no checkpointer was given
         if edited.is_rewritten:
             # In front: where the thread is listed anew, what stands before the list does not count.
             update["messages"] = [*prompt, *replacement(edited, thread, response.result, is_written=True)]

@@ -53,7 +53,7 @@ def _newest(_: dict[str, Any], newest: dict[str, Any]) -> dict[str, Any]:
 class HistoryState(AgentState[Any]):
     """The agent's state with what the middleware remembers."""
 
-    kedi_run: NotRequired[Annotated[HeldRun, UntrackedValue(HeldRun, guard=False), PrivateStateAttr]]
+    kedi_run: NotRequired[Annotated[HeldRun, UntrackedValue, PrivateStateAttr]]
     kedi_history: NotRequired[Annotated[dict[str, Any] | None, PrivateStateAttr, _newest]]
 
 

@@ -22,7 +22,7 @@ from kedi_compile.history.policy import HistoryPolicy
 from kedi_compile.session import begin_assembly
 from kedi_langchain.assembly import PausedRuns, RunTails
 from kedi_langchain.dialect import DIALECT
-from threads import THREAD, agent, answering, asks, graph, says
+from threads import THREAD, agent, answering, asks, graph, look, says
 
 SAVERS = ("memory", "sqlite")
 
@@ -99,9 +99,15 @@ def test_a_thread_goes_on_from_what_was_kept(checkpointer: str, is_async: bool, 
         assert b"assembled" not in data
 
 
-def paused(transport: Transport, saver: Any, given: Any) -> Any:
+def peek() -> str:
+    """Peek, without asking anybody."""
+    return "seen"
+
+
+def paused(transport: Transport, saver: Any, given: Any, **options: Any) -> Any:
     """Return an agent that asks a person before its tool runs."""
-    return agent(transport, given, saver, outside=[HumanInTheLoopMiddleware(interrupt_on={"look": True})])
+    asks_first = HumanInTheLoopMiddleware(interrupt_on={"look": True})
+    return agent(transport, given, saver, outside=[asks_first], **options)
 
 
 APPROVE: Any = Command(resume={"decisions": [{"type": "approve"}]})
@@ -132,22 +138,7 @@ def test_tails_of_a_resumed_run_stay_where_they_were_sent() -> None:
     """A tool loop over a pause and behind it keeps its prefix like any other, in the process that paused it."""
     transport = answering(calls("c1"), calls("c2", tool="peek"), calls("c3", tool="peek"), "done")
     saver = Told()
-
-    def peek() -> str:
-        """Peek."""
-        return "seen"
-
-    def look() -> str:
-        """Look."""
-        return "seen"
-
-    built = agent(
-        transport,
-        adapter(request_compiler=compiler(growing(ledger()))),
-        saver,
-        outside=[HumanInTheLoopMiddleware(interrupt_on={"look": True})],
-        tools=[look, peek],
-    )
+    built = paused(transport, saver, adapter(request_compiler=compiler(growing(ledger()))), tools=[look, peek])
     built.invoke(says("now"), THREAD)
     built.invoke(APPROVE, THREAD)
 
@@ -157,6 +148,24 @@ def test_tails_of_a_resumed_run_stay_where_they_were_sent() -> None:
     assert fourth[: len(third)] == third
     assert third[-1].startswith(f"< {SUCCESSOR}")
     assert found_in(saver) == []
+
+
+def test_another_process_goes_on_from_a_first_frame() -> None:
+    """It knows nothing of those before; its own stay where they were sent."""
+    saver, transport = Told(), answering(calls("c2", tool="peek"), calls("c3", tool="peek"), "done")
+
+    def process(side: Transport) -> Any:
+        given = adapter(request_compiler=compiler(growing(ledger())))
+        return paused(side, saver, given, tools=[look, peek])
+
+    process(answering(calls("c1"))).invoke(says("now"), THREAD)
+    process(transport).invoke(APPROVE, THREAD)
+
+    second, third, fourth = (shown(request)[1:] for request in transport.requests)
+    assert second[:3] == ["< now", "> call c1", "< result c1"]
+    assert second[3].startswith(f"< {EPOCH}")
+    assert third[: len(second)] == second
+    assert fourth[: len(third)] == third
 
 
 PAUSES = ("inputs", "extraction", "processor", "condition", "prompt")
