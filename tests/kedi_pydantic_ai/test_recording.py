@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from pydantic_ai import Agent, ModelRetry
 from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.exceptions import ModelHTTPError, SkipModelRequest
+from pydantic_ai.exceptions import ModelHTTPError, RetryModelRequest, SkipModelRequest
 from pydantic_ai.messages import ModelResponse
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.models.fallback import FallbackModel
@@ -328,3 +328,28 @@ def test_all_attempts_of_a_fallback_are_one_request(entry: str) -> None:
     run_through(entry, agent, "now", message_history=turns(3))
 
     assert dumps.outcomes == ["answered"]
+
+
+@dataclass
+class OnError(AbstractCapability[Any]):
+    """Raises `instead` when a model has failed."""
+
+    instead: Exception
+
+    async def on_model_request_error(
+        self, ctx: RunContext[Any], *, request_context: ModelRequestContext, error: Exception
+    ) -> ModelResponse:
+        raise self.instead
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=["dump", "edited", "assembled"])
+def test_an_answer_that_was_rejected_is_not_that_of_the_next_attempt(options: dict[str, Any]) -> None:
+    """The second attempt failed, and another capability answered in its place."""
+    dumps = Dumps()
+    rejects, skips = After(raising(RetryModelRequest())), OnError(SkipModelRequest(says("from a cache")))
+    agent = agent_with("rejected", OVERLOADED, beside=(rejects, skips), dump=dumps, **options)
+
+    run_through("run", agent, "now", message_history=turns(2))
+
+    assert dumps.outcomes == ["cancelled"]
+    assert dumps.only.usage == UsageDump()

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from pydantic_ai import Agent
+from pydantic_ai.capabilities import ModelFallback
 from pydantic_ai.exceptions import ModelHTTPError
 from pydantic_ai.models.fallback import FallbackModel
 
@@ -97,6 +98,18 @@ def test_a_fallback_whose_stream_is_left_did_not_fail() -> None:
     model = FallbackModel(Script(OVERLOADED).model, Script(Partial("par", forever)).model)
 
     asyncio.run(asyncio.wait_for(leave_events(Agent(model, capabilities=[adapter(dump=dumps)])), 20))
+
+    assert dumps.outcomes == ["cancelled"]
+    assert "ModelHTTPError" not in (dumps.only.error or "")
+
+
+def test_an_attempt_whose_stream_is_left_did_not_fail() -> None:
+    """Nor does an attempt before it count that the host's own fallback gave up."""
+    dumps = Dumps()
+    fallback = ModelFallback(Script(Partial("par", forever)).model)
+    agent: AnyAgent = Agent(Script(OVERLOADED).model, capabilities=[fallback, adapter(dump=dumps)])
+
+    asyncio.run(asyncio.wait_for(leave_events(agent), 20))
 
     assert dumps.outcomes == ["cancelled"]
     assert "ModelHTTPError" not in (dumps.only.error or "")
