@@ -207,6 +207,25 @@ async def test_no_request_with_a_tail_goes_on_from_what_a_server_holds(
 @lanes("responses")
 @EVERY_TEAM
 @EVERY_MEMORY
+async def test_a_chain_ends_where_requests_begin_to_be_assembled(
+    kind: type[Team], provider: ChatProvider, remembers: bool
+) -> None:
+    """The turn before had none, and its answers could be gone on from."""
+    settings = CHAINS[kind.name]["automatic"]("")
+    crew = team(kind, provider, Task(CHANGES), remembers=remembers)
+    given, crew.options["request_compiler"] = crew.compiler, None
+    await crew.ask("Go on.", *loop(2, thinks=False), settings=settings)
+    crew.options["request_compiler"] = given
+
+    await crew.ask("And now?", *loop(2, thinks=False), settings=settings)
+
+    assert [body.get("previous_response_id") for body in provider.bodies] == [None, "resp_0001", None, None]
+    assert crew.sent[2].user == ["Go on.", "<result>", crew.sent[2].tails[0], "And now?"]
+
+
+@lanes("responses")
+@EVERY_TEAM
+@EVERY_MEMORY
 async def test_nothing_a_server_holds_brings_a_tail_back(
     kind: type[Team], provider: ChatProvider, remembers: bool
 ) -> None:

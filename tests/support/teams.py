@@ -174,7 +174,7 @@ class Team(ABC):
     def __init__(
         self, provider: ChatProvider, compiler: RequestCompiler, task: Task, *, remembers: bool = False, **options: Any
     ) -> None:
-        self._provider, self._compiler, self._task = provider, compiler, task
+        self._provider, self.compiler, self._task = provider, compiler, task
         self._state = ConversationState() if remembers else None
         self.options = options
         self.dumped: list[RequestDump] = []
@@ -209,7 +209,7 @@ class Team(ABC):
     ) -> None: ...
 
     def _options(self) -> dict[str, Any]:
-        return {"request_compiler": self._compiler, "dump": self.dumped.append, **self.options}
+        return {"request_compiler": self.compiler, "dump": self.dumped.append, **self.options}
 
 
 class PydanticTeam(Team):
