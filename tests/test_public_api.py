@@ -26,6 +26,7 @@ CORE = [
     "ConversationConflict",
     "ConversationError",
     "ConversationState",
+    "DumpError",
     "EntryKind",
     "EvidenceLedger",
     "HistoryArchiveSettings",
