@@ -187,7 +187,8 @@ class Ledger:
             return
         warnings.warn(
             f"This turn starts a fresh lane, so the model {_unseen(self.turns)}: {self._changed(key)} changed. To take "
-            "the history along, begin a new conversation with it (`messages_of`). Silence with warnings.filterwarnings('ignore', category=HistoryLaneWarning)",
+            "the history along, begin a new conversation with it (`messages_of`). Silence with "
+            "warnings.filterwarnings('ignore', category=HistoryLaneWarning)",
             HistoryLaneWarning,
             stacklevel=2,
         )

@@ -46,9 +46,7 @@ def unbind(revision: Revision[MessageT], policy: BoundReasoning) -> Binding[Mess
     return _resolved(revision, bound, policy, "what was assembled around it, which a new run does not send again")
 
 
-def _resolved(
-    revision: Revision[MessageT], bound: list[int], policy: BoundReasoning, change: str
-) -> Binding[MessageT]:
+def _resolved(revision: Revision[MessageT], bound: list[int], policy: BoundReasoning, change: str) -> Binding[MessageT]:
     """Refuse all of it, or leave out what stands in closed groups and refuse the rest."""
     group_of = [group for group, span in enumerate(revision.spans) for _ in range(span.start, span.end)]
     if policy == "refuse":
