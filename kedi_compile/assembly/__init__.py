@@ -30,8 +30,8 @@ from kedi_compile.assembly.inputs import (
     StableCore,
     ToolSchema,
 )
-from kedi_compile.assembly.live import InputsCallback, LiveRequest
 from kedi_compile.assembly.live_frame import LiveFrame
+from kedi_compile.assembly.live_request import InputsCallback, LiveRequest
 from kedi_compile.assembly.phases import Phase
 from kedi_compile.assembly.places import Place
 from kedi_compile.assembly.sources import (

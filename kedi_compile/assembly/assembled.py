@@ -1,7 +1,7 @@
 """`AssembledRequest`: a compiled request, in its nine places.
 
 `system` are places 1 to 4; `before` (5 to 7) stands before the current message, `slot` (8) behind it; 9 are `tools`
-and `response_format`. How it came about is in `compiler.py`, what it says about itself in `account.py`. Source:
+and `response_format`. How it came about is in `compiler.py`, what it says about itself in `report.py`. Source:
 Assembly specification, Deterministic assembly order.
 """
 
@@ -13,7 +13,6 @@ from functools import cached_property
 from itertools import chain
 from typing import Any, Final
 
-from kedi_compile.assembly.account import contracts_of, items_of, proofs_of, retired_of, sources_of, steering_of
 from kedi_compile.assembly.contracts import SelectedContract
 from kedi_compile.assembly.evidence import Evidence
 from kedi_compile.assembly.frame import Frame
@@ -21,6 +20,7 @@ from kedi_compile.assembly.inputs import ToolSchema
 from kedi_compile.assembly.items import Item
 from kedi_compile.assembly.phases import ObservedPhase
 from kedi_compile.assembly.places import Place
+from kedi_compile.assembly.report import contracts_of, items_of, proofs_of, retired_of, sources_of, steering_of
 from kedi_compile.assembly.sources import Source, Visibility
 from kedi_compile.assembly.ui_tokens import UiTokens
 from kedi_compile.assembly.wording import digest_of, utf8_size

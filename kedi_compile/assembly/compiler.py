@@ -25,7 +25,7 @@ from kedi_compile.assembly.inputs import RequestInputs
 from kedi_compile.assembly.invariants import check_invariants
 from kedi_compile.assembly.items import Candidate, Item
 from kedi_compile.assembly.late import current_candidates, epoch_candidate, evidence_candidates, frame_candidates
-from kedi_compile.assembly.live import InputsCallback
+from kedi_compile.assembly.live_request import InputsCallback
 from kedi_compile.assembly.phases import ObservedPhase, Phase, observe_phase
 from kedi_compile.assembly.places import Place
 from kedi_compile.assembly.reduction import Count, fit

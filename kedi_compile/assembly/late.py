@@ -14,7 +14,7 @@ from kedi_compile.assembly.frame import Frame, Mutation, ProofState, Verificatio
 from kedi_compile.assembly.inputs import ContextBudget
 from kedi_compile.assembly.items import Candidate, Form, Trust, one_line, quoted
 from kedi_compile.assembly.places import Place
-from kedi_compile.assembly.shown import source_candidate
+from kedi_compile.assembly.source_forms import source_candidate
 from kedi_compile.assembly.ui_tokens import UiTokens, UserText
 from kedi_compile.assembly.wording import normalised
 

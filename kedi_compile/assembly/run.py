@@ -12,14 +12,14 @@ from collections.abc import Collection, Generator, Hashable, Iterable, Iterator,
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from kedi_compile.assembly.account import contracts_of
 from kedi_compile.assembly.assembled import AssembledRequest
 from kedi_compile.assembly.compiler import RequestCompiler
 from kedi_compile.assembly.contracts import SelectedContract
 from kedi_compile.assembly.inputs import ContextBudget, ExperimentalFlag, RequestInputs
-from kedi_compile.assembly.live import LiveRequest
+from kedi_compile.assembly.live_request import LiveRequest
 from kedi_compile.assembly.reduction import Count
-from kedi_compile.assembly.shown import seen_earlier
+from kedi_compile.assembly.report import contracts_of
+from kedi_compile.assembly.source_forms import seen_earlier
 from kedi_compile.assembly.sources import Extraction
 from kedi_compile.assembly.typed import typed
 from kedi_compile.dump.schema import AssemblyDump, BudgetDump, TailDump

@@ -18,7 +18,7 @@ from kedi_compile.assembly import (
     RequestCompiler,
     Visibility,
 )
-from kedi_compile.assembly.shown import seen_earlier
+from kedi_compile.assembly.source_forms import seen_earlier
 
 HANDLE = "a.py@v1#whole"
 BIG = "x = 1\n" * 1000

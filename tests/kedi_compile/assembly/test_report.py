@@ -14,7 +14,7 @@ from kedi_compile.assembly import (
     Verification,
     Visibility,
 )
-from kedi_compile.assembly.account import RETIRED_TOLD, contracts_of
+from kedi_compile.assembly.report import RETIRED_TOLD, contracts_of
 from kedi_compile.dump.schema import ContractDump, ItemDump, ProofDump, RetiredDump, SourceDump, SteeringDump
 
 

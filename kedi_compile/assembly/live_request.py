@@ -1,4 +1,8 @@
-"""What an adapter observed about a request that is about to be made; values, for the callback that gives the inputs."""
+"""`LiveRequest`: what an adapter observed about a request that is about to be made, and who is shown it.
+
+It holds values alone, for the callback that gives the inputs; which messages they were found in is the adapter's
+business. Source: Assembly specification, Inputs to the compiler.
+"""
 
 from __future__ import annotations
 
