@@ -27,7 +27,15 @@ from kedi_compile.assembly.live_frame import ACKNOWLEDGED, SUPERSEDED
 from kedi_compile.assembly.records import Retired
 from kedi_compile.assembly.sources import Source, Visibility
 from kedi_compile.assembly.wording import utf8_size
-from kedi_compile.dump.schema import ContractDump, ItemDump, ProofDump, RetiredDump, SourceDump, SteeringDump
+from kedi_compile.dump.schema import (
+    ContractDump,
+    ItemDump,
+    ProofDump,
+    RetiredDump,
+    SourceDump,
+    SteeringDump,
+    SteeringState,
+)
 
 
 def contracts_of(contracts: Iterable[SelectedContract], sent: str) -> tuple[ContractDump, ...]:
@@ -141,5 +149,5 @@ def _past(frame: Frame) -> Iterator[SteeringDump]:
         yield _steering(slot, "acknowledged" if is_acknowledged else "superseded", by)
 
 
-def _steering(slot: SteeringSlot, state: str, by: str | None) -> SteeringDump:
-    return SteeringDump.model_validate({"id": slot.id, "text": slot.text, "state": state, "by": by})
+def _steering(slot: SteeringSlot, state: SteeringState, by: str | None) -> SteeringDump:
+    return SteeringDump(id=slot.id, text=slot.text, state=state, by=by)

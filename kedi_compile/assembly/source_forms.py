@@ -17,6 +17,7 @@ from kedi_compile.assembly.items import Candidate, Form, Item, Trust, one_line, 
 from kedi_compile.assembly.places import Place
 from kedi_compile.assembly.sources import Extraction, Fidelity, Source, Visibility
 from kedi_compile.assembly.ui_tokens import UiTokens
+from kedi_compile.dump.schema import Decision
 
 
 def source_candidate(
@@ -83,9 +84,10 @@ def _absence(source: Source, *, is_rehydrated: bool) -> str:
 
 
 def _full(source: Source, *, is_rehydrated: bool) -> Form:
-    decision, reason = ("rehydrated", "asked for by its handle") if is_rehydrated else ("included", _why(source))
     head = _head(source, source.fidelity, "the body is below")
-    return Form(head, source.body, decision, reason, visibility=Visibility.VISIBLE, fence=source.fence)  # type: ignore[arg-type]  # a literal
+    decision: Decision = "rehydrated" if is_rehydrated else "included"
+    reason = "asked for by its handle" if is_rehydrated else _why(source)
+    return Form(head, source.body, decision, reason, visibility=Visibility.VISIBLE, fence=source.fence)
 
 
 def _why(source: Source) -> str:

@@ -21,6 +21,9 @@ Outcome = Literal["answered", "sent", "failed", "cancelled", "refused"]
 Decision = Literal["included", "compacted", "rehydrated", "omitted"]
 """What became of one item that was at hand for a request."""
 
+SteeringState = Literal["active", "acknowledged", "superseded"]
+"""Where a steering slot stands."""
+
 
 class _Value(BaseModel):
     # A newer minor writer may add fields; a reader of this version leaves them alone.
@@ -50,7 +53,7 @@ class SteeringDump(_Value):
 
     id: str
     text: str
-    state: Literal["active", "acknowledged", "superseded"]
+    state: SteeringState
     by: str | None = None
 
 
