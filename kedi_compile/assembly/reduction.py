@@ -144,10 +144,12 @@ def _is_stale(candidate: Candidate) -> bool:
             return False
 
 
-def _evidence(*, is_wanted: bool) -> Callable[[Fitting], Iterator[int]]:
+def _evidence(*, is_asked_for: bool) -> Callable[[Fitting], Iterator[int]]:
     def candidates(fitting: Fitting) -> Iterator[int]:
         found = [
-            index for index, one in enumerate(fitting.candidates) if _is_evidence(one) and _is_wanted(one) is is_wanted
+            index
+            for index, one in enumerate(fitting.candidates)
+            if isinstance(one.record, Source) and _is_asked_for(one, one.record) is is_asked_for
         ]
         while lowerable := [index for index in found if fitting.may_lower(index)]:
             yield from lowerable
@@ -155,12 +157,8 @@ def _evidence(*, is_wanted: bool) -> Callable[[Fitting], Iterator[int]]:
     return candidates
 
 
-def _is_evidence(candidate: Candidate) -> bool:
-    return isinstance(candidate.record, Source)
-
-
-def _is_wanted(candidate: Candidate) -> bool:
-    return candidate.fullest.decision == "rehydrated" or getattr(candidate.record, "requested", False)
+def _is_asked_for(candidate: Candidate, source: Source) -> bool:
+    return source.requested or candidate.fullest.decision == "rehydrated"
 
 
 def _rest(fitting: Fitting) -> Iterator[int]:
@@ -176,7 +174,7 @@ def _all_the_way(fitting: Fitting, index: int) -> Iterator[int]:
 _STEPS: Final = (
     _Step("told elsewhere, and there is no room", _duplicates),
     _Step("stale, and there is no room", _stale),
-    _Step("there is no room", _evidence(is_wanted=False)),
-    _Step("there is no room even for what was asked for", _evidence(is_wanted=True)),
+    _Step("there is no room", _evidence(is_asked_for=False)),
+    _Step("there is no room even for what was asked for", _evidence(is_asked_for=True)),
     _Step("there is no room", _rest),
 )
