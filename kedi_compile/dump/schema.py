@@ -21,6 +21,9 @@ Outcome = Literal["answered", "sent", "failed", "cancelled", "refused"]
 Decision = Literal["included", "compacted", "rehydrated", "omitted"]
 """What became of one item that was at hand for a request."""
 
+GroupDecision = Literal["kept", "dropped", "replaced", "archived", "stripped", "moved"]
+"""What became of one group of the history."""
+
 SteeringState = Literal["active", "acknowledged", "superseded"]
 """Where a steering slot stands."""
 
@@ -169,7 +172,7 @@ class GroupDump(_Value):
     tokens: int
     closed: bool
     protected_reasons: tuple[str, ...] = ()
-    decision: Literal["kept", "dropped", "replaced", "archived", "stripped", "moved"]
+    decision: GroupDecision
     reason: str = ""
 
 

@@ -16,14 +16,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from kedi_compile.dialect import ProtectedReason
-from kedi_compile.dump.schema import GroupDump, HistoryDump
+from kedi_compile.dump.schema import GroupDecision, GroupDump, HistoryDump
 from kedi_compile.errors import SHOWN, HistoryProcessingValidationError, Violation, entries_text
 from kedi_compile.history.context import Retention
 from kedi_compile.history.flow import Outcome, Skipped, Staged, Unchanged
 from kedi_compile.history.groups import HistoryGroup, Span
 from kedi_compile.history.revision import Revision
-
-Decision = Literal["kept", "dropped", "replaced", "archived", "stripped", "moved"]
 
 _OUTCOMES: dict[type, Literal["skipped", "unchanged", "edited"]] = {
     Skipped: "skipped",
@@ -36,7 +34,7 @@ _OUTCOMES: dict[type, Literal["skipped", "unchanged", "edited"]] = {
 class Decisions:
     """What an edit did to each group of the old history, in order; `gone` are the entries that left, by group."""
 
-    by_group: tuple[Decision, ...]
+    by_group: tuple[GroupDecision, ...]
     moved: frozenset[int] = frozenset()
     gone: tuple[tuple[int, ...], ...] = ()
     stripped: frozenset[int] = frozenset()
@@ -44,7 +42,7 @@ class Decisions:
     archive_only: bool = False
     """Whether the archive alone changed the history."""
 
-    def counts(self) -> Counter[Decision]:
+    def counts(self) -> Counter[GroupDecision]:
         """Return how many groups there are of each decision."""
         return Counter(self.by_group)
 
@@ -60,7 +58,7 @@ def decide(spans: Sequence[Span], outcome: Outcome[Any]) -> Decisions:
     gone = tuple(tuple(entry for entry in range(span.start, span.end) if entry not in left) for span in spans)
     bare = frozenset(group_of[entry] for entry in outcome.stripped)
     marks = (_filled(places, moved, len(spans)), bare, moved)
-    decisions: list[Decision] = [
+    decisions: list[GroupDecision] = [
         _decision(index, span.end - span.start - len(gone[index]), gone[index], marks)
         for index, span in enumerate(spans)
     ]
@@ -68,12 +66,12 @@ def decide(spans: Sequence[Span], outcome: Outcome[Any]) -> Decisions:
     return Decisions(tuple(decisions), moved, gone, frozenset(outcome.stripped), archive_only)
 
 
-def _all_kept(count: int) -> tuple[Decision, ...]:
-    kept: tuple[Decision, ...] = ("kept",)
+def _all_kept(count: int) -> tuple[GroupDecision, ...]:
+    kept: tuple[GroupDecision, ...] = ("kept",)
     return kept * count
 
 
-def _decision(index: int, left: int, gone: Sequence[int], marks: Sequence[frozenset[int]]) -> Decision:
+def _decision(index: int, left: int, gone: Sequence[int], marks: Sequence[frozenset[int]]) -> GroupDecision:
     filled, bare, moved = marks
     if not left:
         return "replaced" if index in filled else "dropped"
@@ -204,7 +202,7 @@ def _sizes(revision: Revision[Any]) -> list[int]:
     return [sum(revision.tokens[span.start : span.end]) for span in revision.spans]
 
 
-def _group_dump(group: HistoryGroup, tokens: int, decision: Decision, reason: str) -> GroupDump:
+def _group_dump(group: HistoryGroup, tokens: int, decision: GroupDecision, reason: str) -> GroupDump:
     return GroupDump(
         id=group.group_id,
         start=group.entry_start,
@@ -307,5 +305,5 @@ def edit_facts(revision: Revision[Any], outcome: Outcome[Any]) -> dict[str, str 
     return facts
 
 
-_ALWAYS_TOLD: tuple[Decision, ...] = ("kept", "dropped", "replaced")
-_TOLD: tuple[Decision, ...] = (*_ALWAYS_TOLD, "archived", "stripped", "moved")
+_ALWAYS_TOLD: tuple[GroupDecision, ...] = ("kept", "dropped", "replaced")
+_TOLD: tuple[GroupDecision, ...] = (*_ALWAYS_TOLD, "archived", "stripped", "moved")
