@@ -1,8 +1,12 @@
-"""One run of a host, as the verbs an adapter calls: `edit`, `check_binding`, `sent`, `observe`, `close`, and `undo`.
+"""One run of a host, as the verbs an adapter calls.
+
+    edit · assemble · check_binding · sent · observe · close     a request and the run, as they go
+    reuse · undo · undo_archives                                 another attempt, and what is given up
+    report                                                       what there is to tell of the request
 
 The session owns what a run knows: request states, group names, generation, measured usage. It holds the host's message
 objects only while a request is under way. Turning outcomes into the host's own lists is the adapter's work. Source:
-History specification, Callback Contract and Persistence and Continuation.
+History specification, Callback Contract and Persistence and Continuation; Assembly specification, Purpose.
 """
 
 from __future__ import annotations
@@ -51,7 +55,8 @@ class RunSession(Generic[MessageT]):
 
     `owner` is the configured adapter: its own callbacks may not call back into it. `origins` may be shared by all
     runs of the adapter. `surroundings` must be given where the policy archives. With `reports` it can be asked for the
-    `report` of a request, which costs a look at the history for each.
+    `report` of a request, which costs a look at the history for each. `assembly` must be given where `assemble` is
+    called.
     """
 
     def __init__(
@@ -86,7 +91,7 @@ class RunSession(Generic[MessageT]):
 
     @property
     def is_active(self) -> bool:
-        """Whether there is a processor to run, or an archive."""
+        """Whether there is a processor to run, an archive, or a request to assemble."""
         return self._policy.is_active
 
     @property
@@ -161,10 +166,10 @@ class RunSession(Generic[MessageT]):
             yield
         except BaseException as error:
             self.undo()
-            if isinstance(error, (KediError, Warning)) or not isinstance(error, Exception):
+            failure = _typed(error, AssemblyError, "Assembling the request")
+            if failure is error:
                 raise
-            msg = f"Assembling the request failed with {type(error).__name__}: {error}; nothing was sent"
-            raise AssemblyError(msg) from error
+            raise failure from error
 
     def report(self) -> HistoryDump:
         """Tell what was done to the history of the current request, or of the one that just ended.
@@ -202,7 +207,7 @@ class RunSession(Generic[MessageT]):
             yield account
         except BaseException as error:
             self.undo()
-            failure = _typed(error)
+            failure = _typed(error, HistoryProcessingError, "Processing the history")
             self._report = account.failed(failure)
             if failure is error:
                 raise
@@ -375,10 +380,8 @@ _REACHED: dict[type, RequestState] = {
 }
 
 
-def _typed(error: BaseException) -> BaseException:
+def _typed(error: BaseException, kind: type[KediError], work: str) -> BaseException:
     """Return the error that a host sees; cancellation, warnings and the package's own errors stay what they are."""
     if isinstance(error, (KediError, Warning)) or not isinstance(error, Exception):
         return error
-    return HistoryProcessingError(
-        f"Processing the history failed with {type(error).__name__}: {error}; nothing was sent"
-    )
+    return kind(f"{work} failed with {type(error).__name__}: {error}; nothing was sent")
