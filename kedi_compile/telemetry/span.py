@@ -8,6 +8,7 @@ Times are OpenTelemetry's own. Whether there is a span at all is in `tracing.py`
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Mapping
 from typing import Final
 
@@ -67,7 +68,9 @@ class HistorySpan:
         name = type(error.__cause__ or error).__qualname__
         self._span.set_attribute("error.type", name)
         if isinstance(error, HistoryProcessingValidationError):
-            self._span.record_exception(error)
+            # Without the errors behind it and its notes, which are other people's and may quote anything.
+            stack = "".join(traceback.format_tb(error.__traceback__))
+            self._span.record_exception(error, {"exception.stacktrace": f"{stack}{name}: {error}"})
             self._span.set_status(trace.StatusCode.ERROR, str(error))
         else:
             self._span.add_event("exception", {"exception.type": name})

@@ -162,6 +162,19 @@ def test_a_refused_edit_is_an_error_with_its_violations(exported: Callable[[], S
     assert "secret" not in span.to_json()
 
 
+def test_of_the_errors_behind_a_refusal_nothing_is_told(exported: Callable[[], Sequence[ReadableSpan]]) -> None:
+    """A refused edit may come up while another error is handled, and that one may quote the conversation."""
+    try:
+        int("secret")
+    except ValueError:
+        with pytest.raises(HistoryProcessingValidationError):
+            session(lambda _: []).edit_sync(HISTORY, INFO)
+
+    span = only(exported())
+    assert "secret" not in span.to_json()
+    assert "empty_result: The callback returned an empty history" in only_event(span)["exception.stacktrace"]
+
+
 def only_event(span: ReadableSpan) -> dict[str, Any]:
     """Return the attributes of its only event, the exception."""
     (event,) = span.events
