@@ -103,6 +103,18 @@ def _dumped(tail: Tail, *, is_new: bool) -> TailDump:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Assembled:
+    """The request that was assembled last; one of the same index and message is another attempt at it."""
+
+    request_index: int
+    current: Hashable
+    step: AssembledStep
+
+    def is_of(self, live: LiveRequest, standing: Standing) -> bool:
+        return (self.request_index, self.current) == (live.request_index, standing.current)
+
+
 class RunAssembly:
     """Assembles the requests of one run, one after the other."""
 
@@ -112,7 +124,7 @@ class RunAssembly:
         self._successor = count(f"{SUCCESSOR}\n\n")
         self._tails: tuple[Tail, ...] = ()
         self._numbers = 0
-        self._last: tuple[int, Hashable, AssembledStep] | None = None
+        self._last: _Assembled | None = None
         self._stated: AssembledRequest | None = None
         """The request whose stable text was sent last."""
 
@@ -127,8 +139,8 @@ class RunAssembly:
         Raises:
             AssemblyError: a callback failed, an input is unknown, or the request cannot be compiled.
         """
-        if self._last is not None and self._last[:2] == (live.request_index, standing.current):
-            return self._last[2]
+        if self._last is not None and self._last.is_of(live, standing):
+            return self._last.step
         notes: list[str] = []
         tails = self._standing_tails(standing, notes)
         inputs = yield from self._inputs(live, tails, standing, notes)
@@ -136,7 +148,7 @@ class RunAssembly:
         request, tails = self._compiled(inputs, tails, standing, notes)
         step = self._step(request, tails, live, standing, notes)
         self._tails = step.tails
-        self._last = (live.request_index, standing.current, step)
+        self._last = _Assembled(live.request_index, standing.current, step)
         return step
 
     def _standing_tails(self, standing: Standing, notes: list[str]) -> tuple[Tail, ...]:
@@ -163,16 +175,16 @@ class RunAssembly:
 
     def _selection(self, inputs: RequestInputs, standing: Standing, notes: list[str]) -> tuple[SelectedContract, ...]:
         """The contracts that apply, or those of the request before where they may not change."""
-        wanted = self._compiler.select(inputs)[1] if inputs.selection is None else inputs.selection
-        held = self._last[2].request.contracts if self._last is not None else wanted
-        if _ids(wanted) == _ids(held):
+        applying = self._compiler.select(inputs)[1] if inputs.selection is None else inputs.selection
+        held = self._last.step.request.contracts if self._last is not None else applying
+        if _ids(applying) == _ids(held):
             return held
         is_fixed = ExperimentalFlag.FIXED_CONTRACTS in inputs.flags
         if not is_fixed and not standing.is_bound:
-            return wanted
+            return applying
         why = "the flag fixed_contracts says so" if is_fixed else "reasoning of this run is bound to them"
         notes.append(
-            f"contracts {', '.join(_names(wanted)) or 'none'} would apply now; those of the request before "
+            f"contracts {', '.join(_names(applying)) or 'none'} would apply now; those of the request before "
             f"({', '.join(_names(held)) or 'none'}) stay, because {why}"
         )
         return held
@@ -203,7 +215,7 @@ class RunAssembly:
 
     def _unchanged(self, inputs: RequestInputs, tails: tuple[Tail, ...]) -> AssembledRequest | None:
         """Compile what would be sent in the place of the newest tail; None where it is not what that tail says."""
-        if not tails or _leans_on_nothing(tails):
+        if not tails or _leans_on_lost_bodies(tails):
             return None
         try:
             request = self._compiler.compile(
@@ -223,7 +235,7 @@ class RunAssembly:
         standing: Standing,
         notes: list[str],
     ) -> AssembledStep:
-        is_new = not tails or tails[-1].digest != request.late_digest or _leans_on_nothing(tails)
+        is_new = not tails or tails[-1].digest != request.late_digest or _leans_on_lost_bodies(tails)
         if is_new:
             tails = (*tails, self._tail(request, live, standing, is_first=not tails))
         system, changed = self._stable(request, standing, notes)
@@ -280,7 +292,7 @@ def _numbers(tails: Iterable[Tail]) -> str:
     return ", ".join(f"tail {tail.number}" for tail in tails)
 
 
-def _leans_on_nothing(tails: tuple[Tail, ...]) -> bool:
+def _leans_on_lost_bodies(tails: tuple[Tail, ...]) -> bool:
     """Whether the newest tail speaks of a body in an earlier one which none of them shows any more."""
     shown = {pair for tail in tails[:-1] for pair in tail.bodies.items()}
     return not shown.issuperset(tails[-1].leans_on.items())
