@@ -251,6 +251,14 @@ def _lines(broken: list[Violation]) -> list[str]:
     return [*lines, f"  {broken[0].rule}: and {len(broken) - SHOWN} more"] if len(broken) > SHOWN else lines
 
 
+def error_text(error: BaseException) -> str:
+    """Name an error by its type and its words; by its type alone where it cannot say them."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:  # noqa: BLE001  # it is somebody else's, and must not end what only tells of it
+        return type(error).__name__
+
+
 def entries_text(entries: Sequence[int]) -> str:
     """Name entries in a message, the first few of many; the attributes of a violation hold all."""
     listed = ", ".join(map(str, entries[:SHOWN])) + (", …" if len(entries) > SHOWN else "")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kedi_compile.errors import DumpError, KediError
+from kedi_compile.errors import DumpError, KediError, error_text
 
 from .schema import AssemblyDump, Outcome, RequestDump, UsageDump
 from .sink import Sink
@@ -80,7 +80,7 @@ class RequestRecord:
 
     def _write_error(self, outcome: Outcome, error: BaseException) -> None:
         try:
-            self._write(outcome, f"{type(error).__name__}: {error}", UsageDump())
+            self._write(outcome, error_text(error), UsageDump())
         except DumpError as unwritten:
             error.add_note(str(unwritten))
 

@@ -23,7 +23,7 @@ import anyio
 import anyio.lowlevel
 import anyio.to_thread
 
-from kedi_compile.errors import AssemblyError, HistoryProcessingError
+from kedi_compile.errors import AssemblyError, HistoryProcessingError, error_text
 from kedi_compile.question import Question
 
 ResultT = TypeVar("ResultT")
@@ -179,7 +179,7 @@ def _wrapping(question: Question) -> Generator[None]:
         is_assembly = question.callback in _ASSEMBLY
         if is_assembly and isinstance(error, AssemblyError):
             raise
-        msg = f"`{_KEYWORDS[question.callback]}` raised {type(error).__name__}: {error}"
+        msg = f"`{_KEYWORDS[question.callback]}` raised {error_text(error)}"
         raise (AssemblyError if is_assembly else HistoryProcessingError)(msg) from error
 
 

@@ -18,7 +18,7 @@ from kedi_compile import (
     UnknownRecordError,
     Violation,
 )
-from kedi_compile.errors import DumpError
+from kedi_compile.errors import DumpError, error_text
 
 SPLIT = Violation("split_group", "Group 1 (entries 2:4) came back without entry 3", (1,), (3,))
 ORPHAN = Violation("orphan_tool_result", "Entry 3 answers tool call 'c1'", (1,), (3,), "c1")
@@ -165,3 +165,14 @@ def test_a_dump_error_blames_no_line_by_default() -> None:
     error = DumpError("The disk is full")
 
     assert (error.path, error.line) == (None, None)
+
+
+def test_an_error_goes_by_its_type_and_words() -> None:
+    """Or by its type alone, where somebody else's cannot say what it is."""
+
+    class WordlessError(Exception):
+        def __str__(self) -> str:
+            raise LookupError
+
+    assert error_text(LookupError("no summary")) == "LookupError: no summary"
+    assert error_text(WordlessError()) == "WordlessError"

@@ -93,6 +93,19 @@ def test_an_error_says_what_became_of_the_request(error: BaseException, outcome:
     assert (dumps.only.outcome, dumps.only.error) == (outcome, f"{type(error).__name__}: {error}")
 
 
+def test_an_error_that_cannot_say_what_it_is_goes_by_its_type() -> None:
+    """Nothing comes up in its place."""
+
+    class WordlessError(Exception):
+        def __str__(self) -> str:
+            raise LookupError
+
+    dumps = Dumps()
+    begun(dumps).failed(WordlessError())
+
+    assert (dumps.only.outcome, dumps.only.error) == ("failed", "WordlessError")
+
+
 def test_a_request_that_was_given_up_is_cancelled() -> None:
     """Whatever its caller gave it up by."""
     dumps = Dumps()
