@@ -345,7 +345,7 @@ async def test_tails_leave_with_archived_exchanges_and_their_evidence_is_shown_a
 
     assert [dump.history.outcome for dump in crew.dumped] == ["skipped"] * 7 + ["edited", "skipped"]
     assert appended(crew.sent) == [True] * 6 + [False, True]
-    note = "earlier frames left with the messages they stood by: tail 2"
+    note = "earlier tails left with the messages they stood by: tail 2"
     assert [one.notes for one in crew.assembled] == [()] * 7 + [(note,), ()]
     assert [[tail.number for tail in one.tails] for one in crew.assembled[6:]] == [[1, 2], [1, 3], [1, 3]]
     assert ["".join(one.tails).count(BODY) for one in crew.sent] == [0] + [1] * 8
@@ -374,7 +374,7 @@ async def test_the_budget_counts_the_history_and_all_tails(kind: type[Team], pro
     assert [[tail.tokens for tail in one.tails] for one in crew.assembled[:4]] == [
         *([55], [55, 233], [55, 233, 195], [444]),
     ]
-    no_room = "earlier frames were left out, because there is no room for them: tail 1, tail 2, tail 3"
+    no_room = "earlier tails were left out, because there is no room for them: tail 1, tail 2, tail 3"
     assert [one.notes for one in crew.assembled[:4]] == [(), (), (), (no_room,)]
     assert [len(one.tails) for one in crew.sent] == [1, 2, 3, 1, 1, 1]
 

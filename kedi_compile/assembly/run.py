@@ -154,10 +154,10 @@ class RunAssembly:
     def _standing_tails(self, standing: Standing, notes: list[str]) -> tuple[Tail, ...]:
         tails = tuple(tail for tail in self._tails if tail.anchor in standing.present)
         if gone := _numbers(tail for tail in self._tails if tail.anchor not in standing.present):
-            notes.append(f"earlier frames left with the messages they stood by: {gone}")
+            notes.append(f"earlier tails left with the messages they stood by: {gone}")
         if standing.is_bound or not (lost := tuple(_lost(tails))):
             return tails
-        notes.append(f"earlier frames left, because bodies they speak of did: {_numbers(lost)}")
+        notes.append(f"earlier tails left, because bodies they speak of did: {_numbers(lost)}")
         return tuple(tail for tail in tails if tail not in lost)
 
     def _inputs(
@@ -209,7 +209,7 @@ class RunAssembly:
         except BudgetExceeded:
             if not tails or standing.is_bound:
                 raise
-        notes.append(f"earlier frames were left out, because there is no room for them: {_numbers(tails)}")
+        notes.append(f"earlier tails were left out, because there is no room for them: {_numbers(tails)}")
         fresh = replace(inputs, budget=_with_tails(inputs.budget, ()))
         return self._compiler.compile(fresh, self._count), ()
 

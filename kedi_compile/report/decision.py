@@ -116,7 +116,7 @@ def _assembly(assembly: AssemblyDump) -> Iterator[Block]:
     yield _budget(assembly)
     yield _sections(assembly)
     yield Block(
-        "Late texts of this run",
+        "Tails, the late texts of this run",
         columns=("number", "request", "tokens", "digest", "sent before"),
         rows=tuple(
             (str(t.number), str(t.request_index), exactly(t.tokens), t.digest[:_HASH], _yes(value=not t.new))

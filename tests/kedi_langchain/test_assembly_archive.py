@@ -39,6 +39,6 @@ def test_frames_leave_with_the_tool_results_they_stood_by(run: Any) -> None:
     assert all("body " in request[-1] for request in requests[1:])
     assembled = [dump.assembly for dump in dumps]
     notes = [note for one in assembled if one is not None for note in one.notes]
-    assert any(note.startswith("earlier frames left with the messages they stood by: tail 2") for note in notes)
+    assert any(note.startswith("earlier tails left with the messages they stood by: tail 2") for note in notes)
     for number, body in ((number, f"body {number}") for number in range(2, LOOKS + 2)):
         assert body in "".join(requests[-1]), number

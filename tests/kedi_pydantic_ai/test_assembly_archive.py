@@ -39,7 +39,7 @@ def test_frames_leave_with_the_tool_results_they_stood_by(entry: str) -> None:
     assert all("body " in sent[-1] for sent in script.sent[1:])
     assembled = [dump.assembly for dump in dumps]
     notes = [note for one in assembled if one is not None for note in one.notes]
-    assert any(note.startswith("earlier frames left with the messages they stood by: tail 2") for note in notes)
+    assert any(note.startswith("earlier tails left with the messages they stood by: tail 2") for note in notes)
     assert any(group.decision == "archived" for dump in dumps for group in dump.history.groups)
     for number, body in ((number, f"body {number}") for number in range(2, LOOKS + 2)):
         assert body in "".join(script.sent[-1]), number

@@ -123,7 +123,7 @@ def test_tails_leave_with_their_anchors() -> None:
     step = run.request(left=["m1"])
 
     assert [tail.number for tail in step.tails] == [2, 3]
-    assert step.notes == ("earlier frames left with the messages they stood by: tail 1",)
+    assert step.notes == ("earlier tails left with the messages they stood by: tail 1",)
 
 
 def test_a_tail_that_speaks_of_a_body_that_left_leaves_too() -> None:
@@ -138,8 +138,8 @@ def test_a_tail_that_speaks_of_a_body_that_left_leaves_too() -> None:
     assert [tail.number for tail in step.tails] == [3]
     assert "x = 1" in step.tails[0].before
     assert step.notes == (
-        "earlier frames left with the messages they stood by: tail 1",
-        "earlier frames left, because bodies they speak of did: tail 2",
+        "earlier tails left with the messages they stood by: tail 1",
+        "earlier tails left, because bodies they speak of did: tail 2",
     )
 
 
@@ -246,7 +246,7 @@ def test_tails_are_dropped_where_there_is_no_room_and_nothing_is_bound() -> None
     assert [tail.number for tail in step.tails] == [2]
     assert step.tails[0].before.count("x = 1") == 100
     assert not step.tails[0].before.startswith(SUCCESSOR)
-    assert step.notes == ("earlier frames were left out, because there is no room for them: tail 1",)
+    assert step.notes == ("earlier tails were left out, because there is no room for them: tail 1",)
 
 
 def test_tails_stay_where_reasoning_is_bound_to_them() -> None:

@@ -27,7 +27,7 @@ def test_everything_that_is_known_has_a_block() -> None:
         "Proofs",
         "Budget",
         "Sections as sent",
-        "Late texts of this run",
+        "Tails, the late texts of this run",
         "History",
         "Usage as the provider reported it",
     ]
