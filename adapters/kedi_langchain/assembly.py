@@ -6,7 +6,7 @@ They are put into one request alone; nothing of them is kept in a graph's state.
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from threading import Lock
 from typing import Any, Final
@@ -137,7 +137,7 @@ def live_request(messages: Sequence[BaseMessage], info: RequestInfo, tools: Iter
         model_id=info.model_id,
         calls=tuple(_calls(messages[start:])),
         earlier_calls=tuple(_calls(messages[:start])),
-        tools=tuple(map(_schema, tools)),
+        tools=tuple(_schemas(tools)),
         user_text=str(messages[start].text) if isinstance(messages[start], HumanMessage) else "",
         run_id=info.run_id,
     )
@@ -153,11 +153,21 @@ def _calls(messages: Iterable[BaseMessage]) -> Iterator[str]:
     return (call["name"] for message in messages if isinstance(message, AIMessage) for call in message.tool_calls)
 
 
-def _schema(tool: Any) -> ToolSchema:
-    """A tool by its name and schema; one that the provider runs by its kind and all it says of itself."""
-    plain: Mapping[str, Any] = tool if isinstance(tool, Mapping) else convert_to_openai_tool(tool)
-    function = plain.get("function", plain)
-    parameters = function.get("parameters", function.get("input_schema"))
-    if parameters is None:
-        return ToolSchema(str(plain.get("name", plain.get("type", "tool"))), "", dict(plain))
-    return ToolSchema(function["name"], function.get("description", ""), parameters)
+def _schemas(tools: Iterable[Any]) -> Iterator[ToolSchema]:
+    """The tools with a name each; of those that a provider runs several may be of one kind, which are numbered."""
+    kinds: Counter[str] = Counter()
+    for tool in tools:
+        plain: Mapping[str, Any] = tool if isinstance(tool, Mapping) else convert_to_openai_tool(tool)
+        function = plain.get("function", plain)
+        parameters = function.get("parameters", function.get("input_schema"))
+        if parameters is not None:
+            yield ToolSchema(function["name"], function.get("description", ""), parameters)
+            continue
+        kind = _kind(plain)
+        kinds[kind] += 1
+        yield ToolSchema(kind if kinds[kind] == 1 else f"{kind} {kinds[kind]}", "", dict(plain))
+
+
+def _kind(tool: Mapping[str, Any]) -> str:
+    """What a tool that the provider runs goes by: its name, its type, or the one key that Google's have."""
+    return str(tool.get("name") or tool.get("type") or next(iter(tool), "tool"))

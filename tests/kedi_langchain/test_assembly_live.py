@@ -96,6 +96,7 @@ def test_a_callback_is_shown_each_request_of_a_model(ask: Any) -> None:
     [
         ({"type": "web_search_20250305", "name": "web_search"}, ("web_search", "", None)),
         ({"type": "file_search", "vector_store_ids": ["v"]}, ("file_search", "", None)),
+        ({"google_search": {}}, ("google_search", "", None)),
         ({"name": "read", "description": "Read.", "input_schema": {"a": 1}}, ("read", "Read.", {"a": 1})),
         ({"type": "function", "function": {"name": "read", "parameters": {"a": 1}}}, ("read", "", {"a": 1})),
     ],
@@ -109,6 +110,17 @@ def test_a_tool_of_any_form_is_listed(tool: dict[str, Any], schema: tuple[str, s
 
     name, description, parameters = schema
     assert seen[0].tools == (ToolSchema(name, description, tool if parameters is None else parameters),)
+
+
+def test_tools_of_one_kind_that_a_provider_runs_are_numbered() -> None:
+    """A model may be bound to two servers, and the inputs give each tool once."""
+    seen: list[LiveRequest] = []
+    servers = [{"type": "mcp", "server_label": label} for label in ("files", "mail")]
+    model = adapter(request_compiler=compiler(noting(seen))).wrap(Chat(transport=answering("done")))
+
+    model.bind(tools=servers).invoke("now")
+
+    assert seen[0].tools == (ToolSchema("mcp", "", servers[0]), ToolSchema("mcp 2", "", servers[1]))
 
 
 def extract(wish: ExtractionRequest) -> Extraction:
