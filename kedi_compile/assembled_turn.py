@@ -52,7 +52,7 @@ def _with_policy(branch: Branch, text: str) -> Branch:
 
 
 def _around(instruction: Instruction, assembled: AssembledRequest) -> Instruction:
-    """A copy of the instruction whose text stands between the late parts; any other value becomes the middle one."""
+    """A copy of the instruction whose text stands within the late text; any other value becomes the middle one."""
     content = InstructionContent.of(instruction.content)
     if content.plain_content:
         content.plain_content = _joined(assembled.before, content.plain_content, assembled.slot)

@@ -272,7 +272,7 @@ async def test_the_stable_text_changes_where_the_contracts_do_and_the_dump_says_
 @lanes()
 @EVERY_TEAM
 async def test_contracts_stay_where_the_flag_says_so(kind: type[Team], provider: ChatProvider) -> None:
-    """The dump says what would apply; everything before the late part stays."""
+    """The dump says what would apply; everything before the late text stays."""
     crew = building(kind, provider, Task(CHANGES, frozenset({ExperimentalFlag.FIXED_CONTRACTS})))
 
     await crew.ask("Go on.", *turning(thinks=False))

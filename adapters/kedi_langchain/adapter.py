@@ -83,7 +83,7 @@ class LangChainAdapter:
             `read_archive`. None archives nothing.
         user_prompt_submit: Called with the content of the user's newest message before anything else, returns the
             content to use; sync (runs in a worker thread on async paths, inline on sync ones) or async.
-        request_compiler: Assembles every request from its `inputs`: a system text in front, and a late part that no
+        request_compiler: Assembles every request from its `inputs`: a system text in front, and a late text that no
             state keeps. None adds nothing.
         dump: Where every request is written down: the path of a JSON-lines file, a `DumpFile`, or a callable that takes
             a `RequestDump`. None keeps nothing.

@@ -83,7 +83,7 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
             condition and the processor; the model reads them back with the tool `read_archive`. None archives nothing.
         user_prompt_submit: Called with the prompt of each run before anything else, returns the prompt to use; sync
             (runs in a worker thread) or async.
-        request_compiler: Assembles every request from its `inputs`: instructions in front, and a late part that is
+        request_compiler: Assembles every request from its `inputs`: instructions in front, and a late text that is
             never in `all_messages()`. None adds nothing.
         dump: Where every request is written down: the path of a JSON-lines file, a `DumpFile`, or a callable that takes
             a `RequestDump`. None keeps nothing.

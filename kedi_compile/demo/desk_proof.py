@@ -21,7 +21,7 @@ from kedi_compile.dump.reading import read_dumps
 from kedi_compile.dump.schema import RequestDump
 
 LATE: Final = ("# Task epoch ", "# Active steering ")
-"""What a late part begins with, and nothing that a person or a model of this demo says."""
+"""What a late text begins with, and nothing that a person or a model of this demo says."""
 
 
 def dumps_of(path: Path) -> list[RequestDump]:
@@ -39,7 +39,7 @@ def check_desk(recording: Recording, seen: DeskPerformance, path: Path) -> list[
         Check("within a run each request begins with the bytes of the one before", _are_appended(dumps, seen.sent)),
         Check("every contract in force stands whole in the system text that was sent", _are_in_force(dumps, sent)),
         Check("the log was sent as one line of it, and whole in request 8 alone", whole == [8]),
-        Check("the late parts are in what was sent, and not in what the agent keeps", _are_late(sent, kept)),
+        Check("the late texts are in what was sent, and not in what the agent keeps", _are_late(sent, kept)),
         Check("the telephone number was sent, and is not in the dump", _is_hidden(sent, path)),
         Check("the careless request is in the dump, and was not sent", _is_refused(dumps, seen)),
         Check("all requests are the ones the recorded answers were given to", are_as_recorded(recording, seen.sent)),

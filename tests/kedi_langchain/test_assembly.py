@@ -58,7 +58,7 @@ def system_of(transport: Transport, request: int = 0) -> str:
 @EACH_ASK
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_stable_text_stands_in_front_of_a_models_own_system_message(ask: Any, kind: str) -> None:
-    """And the late part around the user's text; whatever gives the inputs."""
+    """And the late text around the user's text; whatever gives the inputs."""
     transport = answering("done")
     model = wrapped(transport, RequestCompiler(inputs=given_by(kind, steered())))
 
@@ -196,7 +196,7 @@ def test_what_earlier_turns_called_shows_no_phase() -> None:
 
 @EACH_ASK
 def test_a_prompt_of_several_blocks_stays_whole(ask: Any) -> None:
-    """The late part stands around all of it, and the caller's message is left alone."""
+    """The late text stands around all of it, and the caller's message is left alone."""
     transport = answering("done")
     image = {"type": "image", "url": "https://harbour.test/a.png"}
     given = HumanMessage([{"type": "text", "text": "look"}, image])

@@ -50,7 +50,7 @@ def uncounted(messages: list[ModelMessage]) -> list[Any]:
 @EACH
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_stable_text_stands_in_front_of_the_agents_instructions(entry: str, kind: str) -> None:
-    """And the late part around the user's text; whatever gives the inputs."""
+    """And the late text around the user's text; whatever gives the inputs."""
     script = Script("done")
     agent = agent_with(script, RequestCompiler(inputs=given_by(kind, steered())), instructions="Be brief.")
 
@@ -157,7 +157,7 @@ def test_the_late_part_stands_behind_a_system_prompt(entry: str) -> None:
 
 @EACH
 def test_a_prompt_of_several_parts_stays_whole(entry: str) -> None:
-    """The late part stands around all of it."""
+    """The late text stands around all of it."""
     image = m.BinaryContent(b"\x89PNG", media_type="image/png")
     script = Script("done")
     agent = agent_with(script, RequestCompiler(inputs=steered()))

@@ -16,7 +16,7 @@ from kedi_compile.demo.replay import load_recording
 APPENDED = "within a run each request begins with the bytes of the one before"
 IN_FORCE = "every contract in force stands whole in the system text that was sent"
 LOG = "the log was sent as one line of it, and whole in request 8 alone"
-LATE = "the late parts are in what was sent, and not in what the agent keeps"
+LATE = "the late texts are in what was sent, and not in what the agent keeps"
 PHONE_HIDDEN = "the telephone number was sent, and is not in the dump"
 REFUSED = "the careless request is in the dump, and was not sent"
 RECORDED = "all requests are the ones the recorded answers were given to"
@@ -49,7 +49,7 @@ def test_every_claim_holds(runs: DeskPerformance, dump: Path) -> None:
 
 
 def with_another_start(bodies: list[bytes]) -> None:
-    """Change an early message in a later request of a run, as one does who rewrites late parts."""
+    """Change an early message in a later request of a run, as one does who rewrites late texts."""
     bodies[5] = bodies[5].replace(b"# Task epoch", b"# Task Epoch")
 
 
