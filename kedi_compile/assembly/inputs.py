@@ -6,6 +6,7 @@ source gets in only through the evidence ledger. Source: Assembly specification,
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
@@ -85,8 +86,17 @@ def _json(value: object, what: str) -> str:
     try:
         return orjson.dumps(value, default=_plain, option=orjson.OPT_SORT_KEYS).decode()
     except TypeError as error:
-        msg = f"{what} is no JSON: {error}"
-        raise AssemblyError(msg) from error
+        return _any_json(value, f"{what} is no JSON: {error}")
+
+
+def _any_json(value: object, fault: str) -> str:
+    """Write what is beyond orjson, and JSON all the same: integers of more than 64 bits, and deep nesting."""
+    try:
+        text = json.dumps(value, default=_plain, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+        text.encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise AssemblyError(fault) from error
+    return text
 
 
 def _plain(value: object) -> object:

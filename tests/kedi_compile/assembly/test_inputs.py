@@ -173,6 +173,23 @@ def test_the_digest_of_a_tool_does_not_depend_on_the_order_of_keys() -> None:
     assert one.text == '{"description":"d","parameters":{"a":1,"b":{"c":2}}}'
 
 
+def test_numbers_of_any_size_are_json() -> None:
+    """A schema may bound a whole number beyond 64 bits."""
+    tool = ToolSchema("t", "d\u00e9", {"maximum": 2**64, "a": MappingProxyType({"b": 1})})
+
+    assert tool.text == '{"description":"d\u00e9","parameters":{"a":{"b":1},"maximum":18446744073709551616}}'
+    assert inputs(response_format={"maximum": 2**64}).response_text == '{"maximum":18446744073709551616}'
+
+
+def test_schemas_of_any_depth_are_json() -> None:
+    """A deep one is sent by its framework, so it has a digest."""
+    schema: dict[str, Any] = {}
+    for _ in range(300):
+        schema = {"items": schema}
+
+    assert ToolSchema("t", "", schema).text.count('"items"') == 300
+
+
 @pytest.mark.parametrize(
     ("budget", "room", "most"),
     [
