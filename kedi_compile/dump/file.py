@@ -6,6 +6,7 @@ Source: Assembly specification, Operational observability.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -76,7 +77,8 @@ def line_of(dump: RequestDump) -> bytes:
     try:
         return orjson.dumps(value)
     except orjson.JSONEncodeError:
-        return orjson.dumps(_encodable(value))
+        # Not by orjson: it has no integers beyond 64 bits.
+        return json.dumps(_encodable(value), ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _encodable(value: object) -> object:

@@ -11,7 +11,7 @@ import pytest
 from canaries import full_dump
 from dump_writer import dump_of
 from kedi_compile.dump.file import DumpFile, line_of
-from kedi_compile.dump.schema import RequestDump
+from kedi_compile.dump.schema import RequestDump, UsageDump
 from kedi_compile.errors import HistoryConfigurationError
 
 
@@ -42,6 +42,13 @@ def test_a_lone_surrogate_is_written_visibly() -> None:
     line = line_of(full_dump("a\ud800b"))
 
     assert RequestDump.model_validate_json(line) == full_dump(r"a\ud800b")
+
+
+def test_a_number_of_any_size_is_written() -> None:
+    """A limit that nobody reaches costs no dump."""
+    dump = full_dump("a").model_copy(update={"usage": UsageDump(input=2**70)})
+
+    assert RequestDump.model_validate_json(line_of(dump)) == dump
 
 
 def test_a_file_is_forced_to_the_disk_where_that_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
