@@ -155,7 +155,7 @@ def newest_touching(verification: Verification, mutations: Sequence[Mutation]) -
 
 def _touch(mine: str, theirs: str) -> bool:
     """Whether two paths may meet; one of which nobody knows where it begins may meet any."""
-    first, second = _parts(mine), _parts(theirs)
+    first, second = path_parts(mine), path_parts(theirs)
     if (first[:1] == ("/",)) != (second[:1] == ("/",)) or ".." in (*first, *second):
         return True
     shorter = min(len(first), len(second))
@@ -163,7 +163,8 @@ def _touch(mine: str, theirs: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _parts(path: str) -> tuple[str, ...]:
+def path_parts(path: str) -> tuple[str, ...]:
+    """Return the parts of a path of any system, `/` first where it is absolute; two ways of writing one are the same."""
     return PurePosixPath(posixpath.normpath(path.replace("\\", "/"))).parts
 
 

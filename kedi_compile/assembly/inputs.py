@@ -17,6 +17,7 @@ import orjson
 
 from kedi_compile.assembly.contracts import SelectedContract
 from kedi_compile.assembly.evidence import EvidenceLedger
+from kedi_compile.assembly.frame import path_parts
 from kedi_compile.assembly.live_frame import LiveFrame
 from kedi_compile.assembly.sources import Provenance
 from kedi_compile.assembly.typed import typed
@@ -78,8 +79,10 @@ class RepositoryInstructions:
 
     def applies_to(self, working_root: str) -> bool:
         """Whether the working root is the root, or below it."""
-        mine, theirs = self.root.rstrip("/"), working_root.rstrip("/")
-        return theirs == mine or theirs.startswith(f"{mine}/")
+        mine, theirs = path_parts(self.root), path_parts(working_root)
+        below = theirs[len(mine) :]
+        is_above = bool(below) and below[0] in ("..", "/")  # below `.` there is no `..`, and nothing absolute
+        return theirs[: len(mine)] == mine and not is_above
 
 
 def _json(value: object, what: str) -> str:

@@ -157,10 +157,18 @@ def test_what_can_never_work_is_refused(make: Callable[[], object], fault: str) 
         ("/", "/repo", True),
         ("/repo", "/repository", False),
         ("/repo/sub", "/repo", False),
+        ("/repo", "/repo/../other", False),
+        ("/repo/.", "/repo/a/../sub", True),
+        ("C:\\repo", "C:\\repo\\sub", True),
+        ("C:\\repo", "C:/repo/..", False),
+        (".", "sub", True),
+        (".", "/sub", False),
+        (".", "../sub", False),
+        ("..", "../sub", True),
     ],
 )
 def test_repository_instructions_apply_below_their_root(root: str, working_root: str, applies: bool) -> None:
-    """A folder whose name begins alike is another one."""
+    """A folder whose name begins alike is another one, and so is one that a path leads out to."""
     assert RepositoryInstructions("x", root, FILE).applies_to(working_root) is applies
 
 
