@@ -20,7 +20,15 @@ from kedi_compile.assembly.inputs import ToolSchema
 from kedi_compile.assembly.items import Item
 from kedi_compile.assembly.phases import ObservedPhase
 from kedi_compile.assembly.places import Place
-from kedi_compile.assembly.report import contracts_of, items_of, proofs_of, retired_of, sources_of, steering_of
+from kedi_compile.assembly.report import (
+    contracts_of,
+    items_of,
+    proofs_of,
+    retired_of,
+    sources_of,
+    steering_of,
+    unselected_of,
+)
 from kedi_compile.assembly.sources import Source, Visibility
 from kedi_compile.assembly.ui_tokens import UiTokens
 from kedi_compile.assembly.wording import digest_of, utf8_size
@@ -78,12 +86,13 @@ class Section:
 class AssembledRequest:
     """One request, assembled; nothing in it changes any more.
 
-    `items` are all that were at hand, also those that are not shown. `sizes` are tokens by kind, with those of the
-    history, of earlier tails and of the tools.
+    `items` are all that were at hand, also those that are not shown, and `left_out` the contracts that do not apply, with
+    what would select them. `sizes` are tokens by kind, with those of the history, of earlier tails and of the tools.
     """
 
     items: tuple[Item, ...]
     contracts: tuple[SelectedContract, ...]
+    left_out: tuple[SelectedContract, ...]
     phase: ObservedPhase
     frame: Frame
     evidence: Evidence
@@ -163,6 +172,7 @@ class AssembledRequest:
             phase=self.phase.phase,
             phase_reason=self.phase.reason,
             contracts=contracts_of(self.contracts, self.system),
+            unselected=unselected_of(self.left_out),
             steering=steering_of(self.frame),
             sources=sources_of(self.items),
             proofs=proofs_of(self.items),

@@ -144,6 +144,7 @@ class RequestCompiler:
         return AssembledRequest(
             items=items,
             contracts=selection,
+            left_out=self.contracts.left_out(selection),
             phase=observed,
             frame=frame,
             evidence=evidence,

@@ -95,13 +95,24 @@ class ContractRegistry:
         found = ((contract, _reason(contract, observed, named)) for contract in self)
         return tuple(SelectedContract(contract, reason) for contract, reason in found if reason is not None)
 
+    def left_out(self, selected: Iterable[SelectedContract]) -> tuple[SelectedContract, ...]:
+        """Return the contracts that are none of these, in the registry's order, each with what would select it."""
+        ids = {one.contract.id for one in selected}
+        return tuple(SelectedContract(one, _absence(one)) for one in self if one.id not in ids)
+
 
 def _reason(contract: Contract, observed: ObservedPhase, named: Mapping[str, str]) -> str | None:
     if contract.id in named:
         return f"named by {named[contract.id]}"
-    if observed.phase in contract.phases and not contract.explicit_only:
+    if contract.phases & observed.all and not contract.explicit_only:
         return f"phase {observed.phase}, {observed.reason}"
     return None
+
+
+def _absence(contract: Contract) -> str:
+    if contract.explicit_only or not contract.phases:
+        return "only who names it selects it"
+    return f"selected by the phase {' or '.join(sorted(contract.phases))}"
 
 
 def operator_modules(environ: Mapping[str, str]) -> tuple[NamedModule, ...]:

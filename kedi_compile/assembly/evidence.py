@@ -47,15 +47,8 @@ class EvidenceLedger:
             UnknownInputError: it is no Source.
             AssemblyError: another source has its handle, or its `derived_from` leads back to itself.
         """
-        typed(source, Source, "The evidence ledger")
         with self._lock:
-            others = [one for one in self._sources.current if one.key != source.key]
-            _check_ancestry(source, by_handle([*others, source]))
-            old = self._sources.get(source.key)
-            if old is not None and (old.handle, old.digest) != (source.handle, source.digest):
-                self._forget(old)
-            self._sources.put(source.key, source, "superseded by a newer record of the same path, version and coverage")
-        return source
+            return self._record(source)
 
     def supersede(self, source: Source) -> Source:
         """Make a source current, and retire the other versions of its path: a file that was read again, for example.
@@ -64,8 +57,8 @@ class EvidenceLedger:
             UnknownInputError: it is no Source.
             AssemblyError: another source has its handle, or its `derived_from` leads back to itself.
         """
-        self.record(source)
         with self._lock:
+            self._record(source)
             for other in self._sources.current:
                 if other.path == source.path and other.version != source.version:
                     self._forget(other)
@@ -116,6 +109,16 @@ class EvidenceLedger:
             return Evidence(
                 self._sources.current, dict(self._extractions), frozenset(self._rehydrated), self._sources.retired
             )
+
+    def _record(self, source: Source) -> Source:
+        typed(source, Source, "The evidence ledger")
+        others = [one for one in self._sources.current if one.key != source.key]
+        _check_ancestry(source, by_handle([*others, source]))
+        old = self._sources.get(source.key)
+        if old is not None and (old.handle, old.digest) != (source.handle, source.digest):
+            self._forget(old)
+        self._sources.put(source.key, source, "superseded by a newer record of the same path, version and coverage")
+        return source
 
     def _find(self, handle: str) -> Source:
         for source in self._sources.current:

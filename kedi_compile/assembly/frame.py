@@ -164,7 +164,7 @@ def _touch(mine: str, theirs: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def path_parts(path: str) -> tuple[str, ...]:
-    """Return the parts of a path of any system, `/` first where it is absolute; two ways of writing one are the same."""
+    """Return the parts of a path of any system; those of an absolute one begin with `/`."""
     return PurePosixPath(posixpath.normpath(path.replace("\\", "/"))).parts
 
 

@@ -1,8 +1,8 @@
 """The phase of the work, from the tool calls that were observed; never from words in a message.
 
-The rule: all mapped calls of the task epoch are of one phase, and that is it; of several, and it is `mixed`; of none,
-and there is no phase. So a phase never flips back and forth within an epoch. Source: Assembly specification, Contract
-selection policy.
+The rule: all mapped calls of the task epoch are of one phase, and that is it; of several, and it is `mixed`, which
+stands for each of them; of none, and there is no phase. So a phase never flips back and forth within an epoch, and what
+applied in it goes on applying. Source: Assembly specification, Contract selection policy.
 """
 
 from __future__ import annotations
@@ -24,10 +24,16 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ObservedPhase:
-    """A phase, None for none, and why."""
+    """A phase, None for none, and why; where it is `mixed`, `parts` are the phases it is mixed of."""
 
     phase: Phase | None
     reason: str
+    parts: frozenset[Phase] = frozenset()
+
+    @property
+    def all(self) -> frozenset[Phase]:
+        """Every phase that selects contracts: the phase itself, and what it is mixed of."""
+        return self.parts if self.phase is None else self.parts | {self.phase}
 
 
 def observe_phase(calls: Iterable[str], tool_phases: Mapping[str, Phase]) -> ObservedPhase:
@@ -42,4 +48,4 @@ def observe_phase(calls: Iterable[str], tool_phases: Mapping[str, Phase]) -> Obs
         phase, names = seen.popitem()
         return ObservedPhase(phase, f"observed from calls of {', '.join(names)}")
     found = "; ".join(f"{', '.join(names)} ({phase})" for phase, names in seen.items())
-    return ObservedPhase(Phase.MIXED, f"observed from calls of {found}")
+    return ObservedPhase(Phase.MIXED, f"observed from calls of {found}", frozenset(seen))

@@ -35,6 +35,7 @@ from kedi_compile.dump.schema import (
     SourceDump,
     SteeringDump,
     SteeringState,
+    UnselectedDump,
 )
 
 
@@ -49,6 +50,13 @@ def contracts_of(contracts: Iterable[SelectedContract], sent: str) -> tuple[Cont
             in_force=one.contract.body in sent,
         )
         for one in contracts
+    )
+
+
+def unselected_of(contracts: Iterable[SelectedContract]) -> tuple[UnselectedDump, ...]:
+    """Say which contracts were at hand and did not apply, and what would select them."""
+    return tuple(
+        UnselectedDump(id=one.contract.id, version=one.contract.version, reason=one.reason) for one in contracts
     )
 
 

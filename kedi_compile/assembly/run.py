@@ -26,7 +26,9 @@ from kedi_compile.dump.schema import AssemblyDump, BudgetDump, TailDump
 from kedi_compile.errors import AssemblyError, BudgetExceeded
 from kedi_compile.question import Question
 
-SUCCESSOR: Final = "This frame replaces the earlier frames of this run."
+SUCCESSOR: Final = (
+    "This frame replaces the earlier frames of this run; steering that it does not repeat holds no longer."
+)
 """What a tail begins with where earlier ones are sent again."""
 
 _LATE: Final = ("task_epoch", "evidence", "frame", "current", "headings")

@@ -43,6 +43,14 @@ class ContractDump(_Value):
     in_force: bool = False
 
 
+class UnselectedDump(_Value):
+    """A contract that was at hand and did not apply; `reason` says what would select it."""
+
+    id: str
+    version: str
+    reason: str
+
+
 class EpochDump(_Value):
     """The task epoch: its id, what the user asked, word for word, and the objective now."""
 
@@ -150,6 +158,7 @@ class AssemblyDump(_Value):
     phase_reason: str = ""
     contracts: tuple[ContractDump, ...] = ()
     contracts_changed: bool = False
+    unselected: tuple[UnselectedDump, ...] = ()
     steering: tuple[SteeringDump, ...] = ()
     sources: tuple[SourceDump, ...] = ()
     proofs: tuple[ProofDump, ...] = ()

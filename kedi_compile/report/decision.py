@@ -95,7 +95,8 @@ def _assembly(assembly: AssemblyDump) -> Iterator[Block]:
         rows=tuple(
             (c.id, c.version, c.hash[:_HASH], _yes(value=c.in_force), _briefly(c.reason, assembly))
             for c in assembly.contracts
-        ),
+        )
+        + tuple((c.id, c.version, "", "left out", c.reason) for c in assembly.unselected),
         facts=(("changed", "yes, since the request before"),) if assembly.contracts_changed else (),
     )
     yield Block(

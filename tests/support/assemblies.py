@@ -38,7 +38,9 @@ EPOCH: Final = '# Task epoch "e1"\n\nThe user\'s request, word for word:\n\n```\
 SLOT: Final = '# Active steering "s1"\n\nDo not touch the tests.\n\nIt holds until it is acknowledged by its id.'
 """Place 8 of `steered()`."""
 
-SUCCESSOR: Final = "This frame replaces the earlier frames of this run."
+SUCCESSOR: Final = (
+    "This frame replaces the earlier frames of this run; steering that it does not repeat holds no longer."
+)
 
 ASSEMBLED: Final = ("You are a careful engineer.", "Task epoch", "Active steering", SUCCESSOR)
 """Words of assembled texts; none of them is ever kept."""

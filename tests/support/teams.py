@@ -57,7 +57,9 @@ PHASES: Final = {"edit": "implement"}
 OBJECTIVE: Final = "Mend the pump."
 """The epoch's objective, which stands in every tail and nowhere else."""
 
-SUCCESSOR: Final = "This frame replaces the earlier frames of this run."
+SUCCESSOR: Final = (
+    "This frame replaces the earlier frames of this run; steering that it does not repeat holds no longer."
+)
 
 STEERING: Final = '# Active steering "'
 

@@ -46,6 +46,34 @@ def test_a_phase_selects_what_names_it() -> None:
     ]
 
 
+def test_a_mixed_phase_selects_what_each_of_its_phases_does() -> None:
+    """A contract does not leave because the work goes on with something else."""
+    registry = ContractRegistry([contract("look", phases=["explore"]), contract("edit", phases=["implement"])])
+    compiler = RequestCompiler(registry, tool_phases={"read": "explore", "change": "implement"})
+
+    sets = [
+        [one.contract.id for one in compiler.compile(inputs(calls=calls)).contracts]
+        for calls in (("read",), ("read", "change"), ("read", "change", "read"))
+    ]
+
+    assert sets == [["look"], ["look", "edit"], ["look", "edit"]]
+
+
+def test_the_dump_names_the_contracts_that_do_not_apply() -> None:
+    """With what would select them: whoever asks what was left out finds contracts too."""
+    registry = ContractRegistry(
+        [contract("look", phases=["explore"]), contract("edit", phases=["implement", "plan"]), contract("release")]
+    )
+
+    dump = RequestCompiler(registry, tool_phases={"read": "explore"}).compile(inputs(calls=("read",))).dump
+
+    assert [one.id for one in dump.contracts] == ["look"]
+    assert [(one.id, one.reason) for one in dump.unselected] == [
+        ("edit", "selected by the phase implement or plan"),
+        ("release", "only who names it selects it"),
+    ]
+
+
 def test_a_module_is_selected_by_name() -> None:
     """Whatever the phase; the reason says who named it first, and the order is the registry's."""
     modules = (

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import replace
 
 import pytest
 
 from assembling import extraction, ledger, source
-from kedi_compile.assembly import Coverage, Visibility
+from kedi_compile.assembly import Coverage, EvidenceLedger, Visibility
 from kedi_compile.assembly.records import Retired
 from kedi_compile.errors import AssemblyError, UnknownInputError
 
@@ -169,3 +170,19 @@ def test_a_snapshot_does_not_change() -> None:
     held.retire("a.py@v1#whole", "")
 
     assert (before.sources, before.extractions) == ((source(),), {})
+
+
+def test_of_two_versions_that_supersede_at_once_one_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever another thread does when it gets its turn, a path that was read is never without a source."""
+    held = EvidenceLedger()
+    others = iter([source(version="v2")])
+
+    class Turns(AbstractContextManager[None]):
+        def __exit__(self, *_: object) -> None:
+            for other in others:
+                held.supersede(other)
+
+    monkeypatch.setattr(held, "_lock", Turns())
+    held.supersede(source(version="v1"))
+
+    assert [one.version for one in held.snapshot().sources] == ["v2"]

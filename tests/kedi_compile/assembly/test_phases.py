@@ -2,7 +2,7 @@
 
 import pytest
 
-from kedi_compile.assembly.phases import ObservedPhase, Phase, observe_phase
+from kedi_compile.assembly.phases import Phase, observe_phase
 
 TOOLS = {
     "read": Phase.EXPLORE,
@@ -32,9 +32,18 @@ def test_the_phases_are_the_specifications() -> None:
 )
 def test_the_phase_is_that_of_all_calls(calls: tuple[str, ...], phase: str | None, reason: str) -> None:
     """Of several, `mixed`; of none, none; a tool that shows no phase does not count."""
-    assert observe_phase(calls, TOOLS) == ObservedPhase(None if phase is None else Phase(phase), reason)
+    observed = observe_phase(calls, TOOLS)
+
+    assert (observed.phase, observed.reason) == (None if phase is None else Phase(phase), reason)
 
 
 def test_a_phase_never_flips_back() -> None:
     """What was mixed once stays mixed for the epoch."""
     assert observe_phase(("read", "edit", "edit", "edit"), TOOLS).phase is Phase.MIXED
+
+
+def test_a_mixed_phase_stands_for_each_it_is_mixed_of() -> None:
+    """What applied while one of them was alone goes on applying."""
+    assert observe_phase(("read",), TOOLS).all == {Phase.EXPLORE}
+    assert observe_phase(("read", "edit"), TOOLS).all == {Phase.EXPLORE, Phase.IMPLEMENT, Phase.MIXED}
+    assert observe_phase((), TOOLS).all == frozenset()

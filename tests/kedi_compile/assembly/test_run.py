@@ -72,7 +72,9 @@ def test_a_changed_frame_adds_exactly_one_tail() -> None:
     assert second.tails[:1] == first.tails
     assert [tail.anchor for tail in second.tails] == ["m1", "m2"]
     assert second.tails[1].before.startswith(f"{SUCCESSOR}\n\n# Task epoch ")
-    assert SUCCESSOR == "This frame replaces the earlier frames of this run."
+    assert SUCCESSOR == (
+    "This frame replaces the earlier frames of this run; steering that it does not repeat holds no longer."
+)
     assert third.tails == second.tails
 
 
@@ -185,7 +187,7 @@ def test_contracts_follow_the_observed_phase() -> None:
     run = run_of(inputs())
     first, second, third = run.request(), run.request("read"), run.request("read", "edit")
 
-    assert [contracts(step) for step in (first, second, third)] == [[], ["look"], ["edit"]]
+    assert [contracts(step) for step in (first, second, third)] == [[], ["look"], ["look", "edit"]]
     assert [step.contracts_changed for step in (first, second, third)] == [False, True, True]
     assert third.notes == ("the stable text changed: contracts",)
     assert third.dump().contracts[0].reason == ("phase mixed, observed from calls of read (explore); edit (implement)")
@@ -202,7 +204,7 @@ def test_contracts_are_held_where_reasoning_is_bound_to_them() -> None:
     assert not second.contracts_changed
     assert second.notes == (
         (
-            "contracts edit would apply now; those of the request before (look) stay, because reasoning of this run is "
+            "contracts look, edit would apply now; those of the request before (look) stay, because reasoning of this run is "
             "bound to them"
         ),
     )
