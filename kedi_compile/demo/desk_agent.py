@@ -84,11 +84,12 @@ def desk_compiler(desk: Desk) -> RequestCompiler:
 def desk_agent(
     model: Model, desk: Desk, dump: Path | None, processor: HistoryProcessorCallback[ModelMessage] = keep_recent
 ) -> Agent[object, str]:
-    """Return the agent of a desk; every request that it makes is written to `dump`."""
+    """Return the agent of a desk; every request that it makes is written to `dump`, or none is."""
+    redact = () if dump is None else hide_phones
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", HistoryPrefixWarning)  # what it warns of is what the demo shows
         adapter = PydanticAdapter[object](
-            processor, request_compiler=desk_compiler(desk), dump=dump, dump_errors="raise", redact=hide_phones
+            processor, request_compiler=desk_compiler(desk), dump=dump, dump_errors="raise", redact=redact
         )
     agent = Agent(model, model_settings=AnthropicModelSettings(max_tokens=_RESERVED), capabilities=[adapter])
     desk.equip(agent)
