@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from kedi_compile.assembly.records import Records, Retired
 from kedi_compile.assembly.sources import Coverage, Extraction, Source, by_handle
 from kedi_compile.assembly.typed import typed
-from kedi_compile.errors import AssemblyError
+from kedi_compile.errors import SHOWN, AssemblyError
 
 Key = tuple[str, str, Coverage | None]
 
@@ -124,7 +124,7 @@ class EvidenceLedger:
         for source in self._sources.current:
             if source.handle == handle:
                 return source
-        known = ", ".join(repr(source.handle) for source in self._sources.current[-5:]) or "none at all"
+        known = ", ".join(repr(source.handle) for source in self._sources.current[-SHOWN:]) or "none at all"
         msg = f"No current source has the handle {handle!r}; the newest are {known}"
         raise AssemblyError(msg)
 

@@ -27,7 +27,7 @@ from kedi_compile.assembly.frame import (
 )
 from kedi_compile.assembly.records import Records
 from kedi_compile.assembly.typed import typed
-from kedi_compile.errors import AssemblyError
+from kedi_compile.errors import SHOWN, AssemblyError
 
 ACKNOWLEDGED: Final = "acknowledged by "
 SUPERSEDED: Final = "superseded by steering "
@@ -136,7 +136,7 @@ class LiveFrame:
             AssemblyError: there is no such requirement.
         """
         if self._drop(Requirement, canonical(requirement_id), reason) is None:
-            msg = f"There is no unresolved requirement {requirement_id!r}"
+            msg = f"There is no unresolved requirement {requirement_id!r}; {self._known(Requirement)}"
             raise AssemblyError(msg)
 
     def work(self, item: WorkItem) -> None:
@@ -151,7 +151,7 @@ class LiveFrame:
             AssemblyError: there is no such work item.
         """
         if self._drop(WorkItem, canonical(item_id), reason) is None:
-            msg = f"There is no work item {item_id!r}"
+            msg = f"There is no work item {item_id!r}; {self._known(WorkItem)}"
             raise AssemblyError(msg)
 
     def snapshot(self) -> Frame:
@@ -170,6 +170,11 @@ class LiveFrame:
 
     def _of(self, kind: type[RecordT]) -> list[RecordT]:
         return [record for record in self._records.current if isinstance(record, kind)]
+
+    def _known(self, kind: type[Requirement | WorkItem]) -> str:
+        with self._lock:
+            newest = [repr(record.id) for record in self._of(kind)[-SHOWN:]]
+        return f"the newest are {', '.join(newest)}" if newest else "there is none at all"
 
     def _put(self, kind: type[FrameRecord], key: str, record: FrameRecord, reason: str) -> None:
         typed(record, kind, "The live frame")

@@ -209,7 +209,7 @@ def test_a_requirement_stays_until_it_is_resolved() -> None:
     live.resolve("r1", "they are")
 
     assert live.snapshot().requirements == ()
-    with pytest.raises(AssemblyError, match=r"^There is no unresolved requirement 'r1'$"):
+    with pytest.raises(AssemblyError, match=r"^There is no unresolved requirement 'r1'; there is none at all$"):
         live.resolve("r1", "again")
 
 
@@ -221,10 +221,11 @@ def test_there_is_one_card_of_a_work_item() -> None:
 
     assert live.snapshot().work == (WorkItem("Fix-1", "Fix it", WorkState.DONE),)
 
+    live.work(WorkItem("fix-2", "Fix the other"))
     live.retire_work("fix-1", "is part of fix-2")
 
-    assert live.snapshot().work == ()
-    with pytest.raises(AssemblyError, match=r"^There is no work item 'fix-1'$"):
+    assert live.snapshot().work == (WorkItem("fix-2", "Fix the other"),)
+    with pytest.raises(AssemblyError, match=r"^There is no work item 'fix-1'; the newest are 'fix-2'$"):
         live.retire_work("fix-1", "again")
 
 
