@@ -86,8 +86,9 @@ class Section:
 class AssembledRequest:
     """One request, assembled; nothing in it changes any more.
 
-    `items` are all that were at hand, also those that are not shown, and `left_out` the contracts that do not apply, with
-    what would select them. `sizes` are tokens by kind, with those of the history, of earlier tails and of the tools.
+    `items` are all that were at hand, also those that are not shown, and `left_out` the contracts that do not apply,
+    with what would select them. `sizes` are tokens by kind, with those of the history, of earlier tails and of the
+    tools.
     """
 
     items: tuple[Item, ...]

@@ -73,8 +73,8 @@ def test_a_changed_frame_adds_exactly_one_tail() -> None:
     assert [tail.anchor for tail in second.tails] == ["m1", "m2"]
     assert second.tails[1].before.startswith(f"{SUCCESSOR}\n\n# Task epoch ")
     assert SUCCESSOR == (
-    "This frame replaces the earlier frames of this run; steering that it does not repeat holds no longer."
-)
+        "This frame replaces the earlier frames of this run; steering that it does not repeat holds no longer."
+    )
     assert third.tails == second.tails
 
 
@@ -204,8 +204,8 @@ def test_contracts_are_held_where_reasoning_is_bound_to_them() -> None:
     assert not second.contracts_changed
     assert second.notes == (
         (
-            "contracts look, edit would apply now; those of the request before (look) stay, because reasoning of this run is "
-            "bound to them"
+            "contracts look, edit would apply now; those of the request before (look) stay, because reasoning of this "
+            "run is bound to them"
         ),
     )
 
