@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import chain
 from typing import Any, Final
 
-from kedi_compile.assembly.contracts import SelectedContract
+from kedi_compile.assembly.contracts import SelectedContract, UnselectedContract
 from kedi_compile.assembly.evidence import Evidence
 from kedi_compile.assembly.frame import Frame
 from kedi_compile.assembly.inputs import ToolSchema
@@ -86,14 +86,14 @@ class Section:
 class AssembledRequest:
     """One request, assembled; nothing in it changes any more.
 
-    `items` are all that were at hand, also those that are not shown, and `left_out` the contracts that do not apply,
+    `items` are all that were at hand, also those that are not shown, and `unselected` the contracts that do not apply,
     with what would select them. `sizes` are tokens by kind, with those of the history, of earlier tails and of the
     tools.
     """
 
     items: tuple[Item, ...]
     contracts: tuple[SelectedContract, ...]
-    left_out: tuple[SelectedContract, ...]
+    unselected: tuple[UnselectedContract, ...]
     phase: ObservedPhase
     frame: Frame
     evidence: Evidence
@@ -173,7 +173,7 @@ class AssembledRequest:
             phase=self.phase.phase,
             phase_reason=self.phase.reason,
             contracts=contracts_of(self.contracts, self.system),
-            unselected=unselected_of(self.left_out),
+            unselected=unselected_of(self.unselected),
             steering=steering_of(self.frame),
             sources=sources_of(self.items),
             proofs=proofs_of(self.items),

@@ -144,7 +144,7 @@ class RequestCompiler:
         return AssembledRequest(
             items=items,
             contracts=selection,
-            left_out=self.contracts.left_out(selection),
+            unselected=self.contracts.unselected(selection),
             phase=observed,
             frame=frame,
             evidence=evidence,

@@ -32,6 +32,14 @@ class SelectedContract:
 
 
 @dataclass(frozen=True, slots=True)
+class UnselectedContract:
+    """A contract that does not apply, and what would select it."""
+
+    contract: Contract
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class NamedModule:
     """A contract that somebody named: `by` says who, for the dump."""
 
@@ -95,16 +103,16 @@ class ContractRegistry:
         found = ((contract, _reason(contract, observed, named)) for contract in self)
         return tuple(SelectedContract(contract, reason) for contract, reason in found if reason is not None)
 
-    def left_out(self, selected: Iterable[SelectedContract]) -> tuple[SelectedContract, ...]:
+    def unselected(self, selected: Iterable[SelectedContract]) -> tuple[UnselectedContract, ...]:
         """Return the contracts that are none of these, in the registry's order, each with what would select it."""
         ids = {one.contract.id for one in selected}
-        return tuple(SelectedContract(one, _absence(one)) for one in self if one.id not in ids)
+        return tuple(UnselectedContract(one, _absence(one)) for one in self if one.id not in ids)
 
 
 def _reason(contract: Contract, observed: ObservedPhase, named: Mapping[str, str]) -> str | None:
     if contract.id in named:
         return f"named by {named[contract.id]}"
-    if contract.phases & observed.all and not contract.explicit_only:
+    if contract.phases & observed.phases and not contract.explicit_only:
         return f"phase {observed.phase}, {observed.reason}"
     return None
 

@@ -31,7 +31,7 @@ class ObservedPhase:
     parts: frozenset[Phase] = frozenset()
 
     @property
-    def all(self) -> frozenset[Phase]:
+    def phases(self) -> frozenset[Phase]:
         """Every phase that selects contracts: the phase itself, and what it is mixed of."""
         return self.parts if self.phase is None else self.parts | {self.phase}
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
-from kedi_compile.assembly.contracts import SelectedContract
+from kedi_compile.assembly.contracts import SelectedContract, UnselectedContract
 from kedi_compile.assembly.evidence import Evidence
 from kedi_compile.assembly.frame import (
     Frame,
@@ -53,7 +53,7 @@ def contracts_of(contracts: Iterable[SelectedContract], sent: str) -> tuple[Cont
     )
 
 
-def unselected_of(contracts: Iterable[SelectedContract]) -> tuple[UnselectedDump, ...]:
+def unselected_of(contracts: Iterable[UnselectedContract]) -> tuple[UnselectedDump, ...]:
     """Say which contracts were at hand and did not apply, and what would select them."""
     return tuple(
         UnselectedDump(id=one.contract.id, version=one.contract.version, reason=one.reason) for one in contracts

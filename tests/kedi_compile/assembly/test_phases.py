@@ -44,6 +44,6 @@ def test_a_phase_never_flips_back() -> None:
 
 def test_a_mixed_phase_stands_for_each_it_is_mixed_of() -> None:
     """What applied while one of them was alone goes on applying."""
-    assert observe_phase(("read",), TOOLS).all == {Phase.EXPLORE}
-    assert observe_phase(("read", "edit"), TOOLS).all == {Phase.EXPLORE, Phase.IMPLEMENT, Phase.MIXED}
-    assert observe_phase((), TOOLS).all == frozenset()
+    assert observe_phase(("read",), TOOLS).phases == {Phase.EXPLORE}
+    assert observe_phase(("read", "edit"), TOOLS).phases == {Phase.EXPLORE, Phase.IMPLEMENT, Phase.MIXED}
+    assert observe_phase((), TOOLS).phases == frozenset()
