@@ -89,34 +89,56 @@ def _rest_of_error(dump: RequestDump) -> Iterator[tuple[str, str]]:
 def _assembly(assembly: AssemblyDump) -> Iterator[Block]:
     yield _task(assembly)
     yield Block("What went in, and why", columns=("place", "what", "decision", "tokens", "why"), rows=_places(assembly))
-    yield Block(
-        "Contracts",
-        columns=("contract", "version", "hash", "in force", "why"),
-        rows=tuple(
-            (c.id, c.version, c.hash[:_HASH], _yes(value=c.in_force), _briefly(c.reason, assembly))
-            for c in assembly.contracts
-        )
-        + tuple((c.id, c.version, "", "left out", c.reason) for c in assembly.unselected),
-        facts=(("changed", "yes, since the request before"),) if assembly.contracts_changed else (),
+    yield _contracts(assembly)
+    yield _steering(assembly)
+    yield _proofs(assembly)
+    yield _retired(assembly)
+    yield _budget(assembly)
+    yield _sections(assembly)
+    yield _tails(assembly)
+    yield Block("Notes", texts=tuple(("", note) for note in assembly.notes))
+
+
+def _contracts(assembly: AssemblyDump) -> Block:
+    selected = (
+        (c.id, c.version, c.hash[:_HASH], _yes(value=c.in_force), _briefly(c.reason, assembly))
+        for c in assembly.contracts
     )
-    yield Block(
+    unselected = ((c.id, c.version, "", "not selected", c.reason) for c in assembly.unselected)
+    return Block(
+        "Contracts",
+        facts=(("changed", "yes, since the request before"),) if assembly.contracts_changed else (),
+        columns=("contract", "version", "hash", "in force", "why"),
+        rows=(*selected, *unselected),
+    )
+
+
+def _steering(assembly: AssemblyDump) -> Block:
+    return Block(
         "Steering",
         columns=("steering", "state", "by", "text"),
         rows=tuple((s.id, s.state, s.by or UNKNOWN, s.text) for s in assembly.steering),
     )
-    yield Block(
+
+
+def _proofs(assembly: AssemblyDump) -> Block:
+    return Block(
         "Proofs",
         columns=("claim", "state", "why"),
         rows=tuple((proof.claim, proof.state, proof.reason) for proof in assembly.proofs),
     )
-    yield Block(
+
+
+def _retired(assembly: AssemblyDump) -> Block:
+    return Block(
         "No longer current, so not in this request",
         columns=("what", "why"),
         rows=tuple((_named(one.kind, one.id), one.reason) for one in assembly.retired),
     )
-    yield _budget(assembly)
-    yield _sections(assembly)
-    yield Block(
+
+
+def _tails(assembly: AssemblyDump) -> Block:
+    return Block(
         "Tails, the late texts of this run",
         columns=("number", "request", "tokens", "digest", "sent before"),
         rows=tuple(
@@ -124,7 +146,6 @@ def _assembly(assembly: AssemblyDump) -> Iterator[Block]:
             for t in assembly.tails
         ),
     )
-    yield Block("Notes", texts=tuple(("", note) for note in assembly.notes))
 
 
 def _task(assembly: AssemblyDump) -> Block:

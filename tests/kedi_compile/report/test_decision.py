@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dumps import build_run
-from kedi_compile.dump.schema import RequestDump, RetiredDump
+from kedi_compile.dump.schema import RequestDump, RetiredDump, UnselectedDump
 from kedi_compile.report.decision import Block, explain, place_name
 
 BARE = RequestDump(request_id="r", at=0.0, request_index=1, adapter="langchain", model_id="m", outcome="answered")
@@ -74,6 +74,19 @@ def test_a_contract_says_whether_it_is_in_force() -> None:
         ("implementation", "yes", "phase implement"),
         ("verification", "no", "an edit"),
     ]
+
+
+def test_a_contract_that_does_not_apply_says_what_would_select_it() -> None:
+    """Below those that do; it has no hash, because its body is nowhere."""
+    dump = build_run()[3]
+    assert dump.assembly is not None
+    unselected = (UnselectedDump(id="release", version="3", reason="only who names it selects it"),)
+    assembly = dump.assembly.model_copy(update={"unselected": unselected})
+
+    blocks = {block.title: block for block in explain(dump.model_copy(update={"assembly": assembly}))}
+
+    assert blocks["Contracts"].rows[-1] == ("release", "3", "", "not selected", "only who names it selects it")
+    assert len(blocks["Contracts"].rows) == len(dump.assembly.contracts) + 1
 
 
 def test_steering_says_what_acknowledged_it() -> None:
