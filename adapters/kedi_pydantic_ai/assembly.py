@@ -8,7 +8,7 @@ them is in `all_messages()`. Measured on pydantic-ai-slim 2.68.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -44,9 +44,9 @@ class RunTails:
 
     def standing(self, messages: Sequence[ModelMessage]) -> Standing:
         """Say where a request stands; a message goes by its last part, which the host keeps when it rebuilds it."""
-        current = messages[-1].parts[-1]
-        self._anchors.append(current)
-        return Standing(id(current), frozenset(id(part) for message in messages for part in message.parts))
+        self._anchors.extend(messages[-1].parts)
+        present = frozenset(one for message in messages for one in _anchors(message))
+        return Standing(_anchors(messages[-1])[-1], present)
 
     def put(self, messages: Sequence[ModelMessage], tails: Iterable[Tail]) -> list[ModelMessage]:
         """Return the messages with the tails at their places; messages without one stay the same objects."""
@@ -54,7 +54,7 @@ class RunTails:
         return [self._with_tails(message, by_anchor) for message in messages]
 
     def _with_tails(self, message: ModelMessage, by_anchor: dict[Any, Tail]) -> ModelMessage:
-        found = [by_anchor[id(part)] for part in message.parts if id(part) in by_anchor]
+        found = [by_anchor[one] for one in _anchors(message) if one in by_anchor]
         if not found or not isinstance(message, ModelRequest):
             return message
         whole = copy.copy(message)
@@ -67,6 +67,11 @@ class RunTails:
             texts = (tail.before, *([tail.slot] if tail.slot else []))
             self._parts[tail.number] = tuple(UserPromptPart(text) for text in texts)
         return self._parts[tail.number]
+
+
+def _anchors(message: ModelMessage) -> list[Hashable]:
+    """What a message may go by: its parts; one of an agent that has instructions alone has none, but a time."""
+    return [id(part) for part in message.parts] or [(message.run_id, message.timestamp)]
 
 
 def _placed(parts: Sequence[ModelRequestPart], shown: tuple[UserPromptPart, ...]) -> list[ModelRequestPart]:

@@ -156,6 +156,20 @@ def test_the_late_part_stands_behind_a_system_prompt(entry: str) -> None:
 
 
 @EACH
+def test_a_run_without_a_prompt_is_assembled_too(entry: str) -> None:
+    """An agent may have instructions alone; its first request has no part that a tail could stand by."""
+    script = Script(calls("c1"), "done")
+    agent = agent_with(script, compiler(growing(ledger())), look, instructions="Be brief.")
+
+    finished = run_through(entry, agent, None)
+
+    first, second = script.sent
+    assert len(first) == 1
+    assert second[0] == first[0]
+    assert leaks(finished.all_messages) == []
+
+
+@EACH
 def test_a_prompt_of_several_parts_stays_whole(entry: str) -> None:
     """The late text stands around all of it."""
     image = m.BinaryContent(b"\x89PNG", media_type="image/png")
