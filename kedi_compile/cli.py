@@ -1,9 +1,13 @@
 """The `kedi-compile` command.
 
-Needs the extra `cli`, which `inspect` runs on, `kedi-compile demo` the extra `demo`, and `kedi-compile report` the
-extra `report`; both hold the first.
-What a command does lives in a package of its own that is imported when the command runs: a missing extra is one clear
-line and exit status 2. Colours and width are left to rich, which knows pipes, NO_COLOR and COLUMNS.
+    demo       needs the extra `demo`
+    explain    needs `cli`, and the extra of the framework whose history it is
+    inspect    needs `cli`
+    report     needs `report`
+
+`demo` and `report` hold `cli`. What a command does lives in a package of its own that is imported when the command
+runs: a missing extra is one clear line and exit status 2. Colours and width are left to rich, which knows pipes,
+NO_COLOR and COLUMNS.
 """
 
 import os
@@ -34,7 +38,6 @@ def main() -> None:
 def _app() -> "Typer":
     import typer
 
-    # Options are evaluated where typer is at hand, so the commands are defined in here.
     app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     version_option = typer.Option("--version", help="Show the version and exit.", callback=_version, is_eager=True)
 
@@ -42,14 +45,29 @@ def _app() -> "Typer":
     def options(*, version: Annotated[bool, version_option] = False) -> None:
         """Edit an agent's message history safely, and know exactly what every model request contains."""
 
-    demo_dump_option = typer.Option(
+    for add in (_add_demo, _add_explain, _add_inspect, _add_report):
+        add(app)
+    return app
+
+
+# Options are evaluated where typer is at hand, so each command is defined within a function.
+
+
+def _add_demo(app: "Typer") -> None:
+    import typer
+
+    dump_option = typer.Option(
         "--dump", metavar="FILE", help="Let an agent's requests be assembled instead, and write them to this new file."
     )
 
     @app.command()
-    def demo(*, dump: Annotated[Path | None, demo_dump_option] = None) -> None:
+    def demo(*, dump: Annotated[Path | None, dump_option] = None) -> None:
         """Let an agent edit its history, offline, and prove what was sent."""
         raise typer.Exit(_demo(dump))
+
+
+def _add_explain(app: "Typer") -> None:
+    import typer
 
     @app.command()
     def explain(
@@ -72,7 +90,14 @@ def _app() -> "Typer":
         question = Question(keep, over, model, protection, prompt)
         raise typer.Exit(_explain(history, stack, question, entries=entries, as_json=as_json))
 
-    dump_argument = typer.Argument(metavar="DUMP", help="The file of JSON lines that a run's requests were dumped to.")
+
+_DUMP_HELP: Final = "The file of JSON lines that a run's requests were dumped to."
+
+
+def _add_inspect(app: "Typer") -> None:
+    import typer
+
+    dump_argument = typer.Argument(metavar="DUMP", help=_DUMP_HELP)
     request_option = typer.Option("--request", metavar="N|ID", help="Expand one, by its number in the file or its id.")
     run_option = typer.Option("--run", metavar="ID", help="Only the requests of this run.")
     failed_option = typer.Option("--failed", help="Only the requests that failed or were refused.")
@@ -90,6 +115,11 @@ def _app() -> "Typer":
         """List the requests of a dump, or show one in full, and why."""
         raise typer.Exit(_inspect(dump, request, run, failed=failed, as_json=as_json))
 
+
+def _add_report(app: "Typer") -> None:
+    import typer
+
+    dump_argument = typer.Argument(metavar="DUMP", help=_DUMP_HELP)
     output_option = typer.Option(
         "--output", "-o", metavar="FILE", help="Where the page goes; overwritten if it is there."
     )
@@ -98,8 +128,6 @@ def _app() -> "Typer":
     def report(dump: Annotated[Path, dump_argument], *, output: Annotated[Path, output_option]) -> None:
         """Draw the run of a dump as one self-contained HTML page."""
         raise typer.Exit(_report(dump, output))
-
-    return app
 
 
 def _version(value: bool) -> None:  # noqa: FBT001  # typer calls it so
