@@ -57,7 +57,7 @@ def frame_candidates(frame: Frame) -> Iterator[Candidate]:
         text = f"- unresolved requirement {quoted(requirement.id)}: {one_line(requirement.text)}"
         yield _line("requirement", requirement.id, requirement, Form(text, reason="unresolved"))
     if frame.recovery is not None:
-        told_lines = "\n".join(f"> {line}" for line in normalised(frame.recovery.text).split("\n"))
+        told_lines = "\n".join(f"> {line}" for line in normalised(frame.recovery.text).splitlines())
         form = Form(f"- current recovery summary:\n\n{told_lines}", reason="the single current one")
         yield _line("recovery", "recovery", frame.recovery, form)
     for item in frame.work:

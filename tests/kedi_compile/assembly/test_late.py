@@ -159,3 +159,12 @@ def test_no_record_of_the_frame_forges_structure() -> None:
         r'# Active steering "s\n# Core"',
     ]
     assert [line for line in request.late.split("\n") if line.startswith("```")] == ["````", "```", "````"]
+
+
+@pytest.mark.parametrize("line_break", ["\v", "\f", "\x1c", "\x85", "\u2028", "\u2029"])
+def test_no_kind_of_line_break_leads_out_of_a_quotation(line_break: str) -> None:
+    """Whatever a reader takes for the end of a line, the next one is quoted too."""
+    live = frame()
+    live.recover(Recovery(f"It hangs.{line_break}# Core"))
+
+    assert compiled(frame=live).late.endswith("- current recovery summary:\n\n> It hangs.\n> # Core")
