@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # both are optional packages
     from rich.console import Console
     from typer import Typer
 
-    from kedi_compile.explain.explanation import Question
+    from kedi_compile.explain.explanation import Inquiry
 
 _WIDEST: Final = 100
 """Columns; longer lines are hard to read."""
@@ -85,10 +85,10 @@ def _add_explain(app: "Typer") -> None:
         stack: Annotated[str | None, typer.Option(help="pydantic-ai, or langchain; found out without it.")] = None,
     ) -> None:
         """Say what history processing sees in a saved history."""
-        from kedi_compile.explain.explanation import Question
+        from kedi_compile.explain.explanation import Inquiry
 
-        question = Question(keep, over, model, protection, prompt)
-        raise typer.Exit(_explain(history, stack, question, entries=entries, as_json=as_json))
+        inquiry = Inquiry(keep, over, model, protection, prompt)
+        raise typer.Exit(_explain(history, stack, inquiry, entries=entries, as_json=as_json))
 
 
 _DUMP_HELP: Final = "The file of JSON lines that a run's requests were dumped to."
@@ -149,17 +149,17 @@ def _demo(dump: Path | None) -> int:
     return desk_show.run(_console(), _console(stderr=True), dump)
 
 
-def _explain(history: str, stack: str | None, question: "Question", *, entries: bool, as_json: bool) -> int:
+def _explain(history: str, stack: str | None, inquiry: "Inquiry", *, entries: bool, as_json: bool) -> int:
     from kedi_compile import KediError
     from kedi_compile.explain.command import complain, run
     from kedi_compile.explain.reading import UnreadableHistory, read
     from kedi_compile.explain.stacks import NEEDS
 
     try:
-        question.check()
+        inquiry.check()
         saved = read(history, stack)
         _require("kedi-compile explain", *NEEDS[saved.stack])
-        run(_console(), saved, question, entries=entries, as_json=as_json)
+        run(_console(), saved, inquiry, entries=entries, as_json=as_json)
     except (KediError, UnreadableHistory) as error:
         complain(_console(stderr=True), error)
         return 2

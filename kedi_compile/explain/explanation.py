@@ -22,7 +22,7 @@ Ending = Literal["request", "open_calls", "placeholder_added", "prompt_added", "
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Inquiry:
     """What is asked about a history: the limits of `keep_recent_groups`, and the request that it is to be made for.
 
     `model` is `provider:name`. `prompt` is the next user message. `check` says whether the options can be meant.

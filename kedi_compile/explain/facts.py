@@ -27,8 +27,8 @@ from kedi_compile.explain.explanation import (
     ExplainedEntry,
     ExplainedGroup,
     Explanation,
+    Inquiry,
     OpenCall,
-    Question,
 )
 from kedi_compile.explain.stacks import Stack
 from kedi_compile.history.carried import Carried
@@ -49,13 +49,13 @@ _WORDS_LENGTH: Final = 80
 class _Trial:
     """The processor, and what it was shown and returned."""
 
-    question: Question
+    inquiry: Inquiry
     seen: list[HistoryProcessorContext[Any]] = field(default_factory=list)
     returned: list[Any] = field(default_factory=list)
 
     def __call__(self, ctx: HistoryProcessorContext[Any]) -> Sequence[Any]:
         self.seen.append(ctx)
-        self.returned = ctx.keep_recent_groups(self.question.keep, self.question.over)
+        self.returned = ctx.keep_recent_groups(self.inquiry.keep, self.inquiry.over)
         return self.returned
 
     @property
@@ -69,20 +69,20 @@ class _Trial:
         return [index for index, message in enumerate(self.ctx.messages) if id(message) in returned]
 
 
-def explain(stack: Stack, messages: Sequence[Any], question: Question) -> Explanation:
+def explain(stack: Stack, messages: Sequence[Any], inquiry: Inquiry) -> Explanation:
     """Say what history processing sees in native messages before their next request.
 
     Raises:
         HistoryProcessingError: the messages cannot be copied or described.
         RecursionError: they are nested too deeply for that.
     """
-    trial = _Trial(question)
-    policy: HistoryPolicy[Any] = HistoryPolicy(trial, reasoning_protection=question.protection)
+    trial = _Trial(inquiry)
+    policy: HistoryPolicy[Any] = HistoryPolicy(trial, reasoning_protection=inquiry.protection)
     quiet = Carried(may_warn=False)  # what the warning would say is in the explanation
     session = RunSession(policy, stack.dialect, owner=trial, carried=quiet)
-    ending, prompt = _ending(session.revision(messages), question.prompt)
+    ending, prompt = _ending(session.revision(messages), inquiry.prompt)
     shown = [*messages] if prompt is None else [*messages, stack.dialect.text_message(prompt, "user")]
-    outcome, violations = _attempt(session, shown, question)
+    outcome, violations = _attempt(session, shown, inquiry)
     pairing = session.revision(shown).pairing
     return Explanation(
         stack=stack.name,
@@ -112,10 +112,10 @@ def _ending(revision: Revision[Any], prompt: str | None) -> tuple[Ending, str | 
 
 
 def _attempt(
-    session: RunSession[Any], shown: Sequence[Any], question: Question
+    session: RunSession[Any], shown: Sequence[Any], inquiry: Inquiry
 ) -> tuple[Outcome[Any] | None, tuple[Violation, ...]]:
     """Edit as before a request; return the proved outcome, or None and the rules it breaks."""
-    info = RequestInfo(question.model or "unnamed", 1, model_names=question.model_names)
+    info = RequestInfo(inquiry.model or "unnamed", 1, model_names=inquiry.model_names)
     try:
         return session.edit_sync(shown, info), ()
     except HistoryProcessingValidationError as error:
@@ -149,7 +149,7 @@ def _first_words(text: str) -> str:
 
 
 def _why(group: HistoryGroup, trial: _Trial, *, kept: bool) -> str:
-    keep, over = trial.question.keep, trial.question.over
+    keep, over = trial.inquiry.keep, trial.inquiry.over
     if not group.eligible:
         return f"protected by {', '.join(sorted(group.protected_reasons))}"
     if not kept:
@@ -178,12 +178,12 @@ def _entry(entry: HistoryEntry, group: int) -> ExplainedEntry:
 
 
 def _edit(trial: _Trial, outcome: Outcome[Any] | None, violations: tuple[Violation, ...]) -> ExplainedEdit:
-    question, ctx, kept = trial.question, trial.ctx, trial.kept
-    names = question.model_names
+    inquiry, ctx, kept = trial.inquiry, trial.ctx, trial.kept
+    names = inquiry.model_names
     return ExplainedEdit(
-        keep=question.keep,
-        over=question.over,
-        reasoning_protection=question.reasoning_protection,
+        keep=inquiry.keep,
+        over=inquiry.over,
+        reasoning_protection=inquiry.reasoning_protection,
         outcome="refused" if outcome is None else "edited" if isinstance(outcome, Staged) else "unchanged",
         is_stuck=any(retention.is_stuck for retention in getattr(outcome, "retentions", ())),
         entries_before=len(ctx.messages),
@@ -191,7 +191,7 @@ def _edit(trial: _Trial, outcome: Outcome[Any] | None, violations: tuple[Violati
         tokens_before=ctx.estimated_tokens,
         tokens_after=sum(ctx.entries[index].estimated_tokens for index in kept),
         first_change=None if len(kept) == len(ctx.messages) else _first_change(kept),
-        model=question.model,
+        model=inquiry.model,
         model_binds=binds_reasoning(names) if names else None,
         bound_entries=outcome.bound if isinstance(outcome, Staged) else _bound(violations),
         violations=violations,

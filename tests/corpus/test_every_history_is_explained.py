@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from kedi_compile.explain.command import explained, run
-from kedi_compile.explain.explanation import Question
+from kedi_compile.explain.explanation import Inquiry
 from kedi_compile.explain.reading import SavedHistory, UnreadableHistory, parse, read
 from recorded import FOLDER, WITHOUT
 
@@ -37,8 +37,8 @@ def test_a_recorded_history_is_explained(path: Path, protection: str) -> None:
     saved = _read(path)
     out = StringIO()
 
-    explanation = explained(saved, Question(0, reasoning_protection=protection))
-    run(Console(file=out, width=80), saved, Question(0), entries=True, as_json=False)
+    explanation = explained(saved, Inquiry(0, reasoning_protection=protection))
+    run(Console(file=out, width=80), saved, Inquiry(0), entries=True, as_json=False)
 
     assert saved.stack == path.parent.name.replace("_", "-")
     assert explanation.entries_read == len(json.loads(path.read_bytes()))
@@ -51,4 +51,4 @@ def test_a_recorded_history_is_explained(path: Path, protection: str) -> None:
 @pytest.mark.parametrize("path", HISTORIES)
 def test_an_explanation_can_be_stored(path: Path) -> None:
     """Its JSON is one object that says which version it is of."""
-    assert json.loads(explained(parse(path.read_bytes()), Question()).to_json())["version"] == 1
+    assert json.loads(explained(parse(path.read_bytes()), Inquiry()).to_json())["version"] == 1

@@ -28,7 +28,7 @@ from histories_langchain import FORMS, LangChainScene, langchain_scenes
 from kedi_compile import HistoryProcessingValidationError, Violation
 from kedi_compile.dialect import Dialect
 from kedi_compile.explain.command import explained
-from kedi_compile.explain.explanation import Explanation, Question
+from kedi_compile.explain.explanation import Explanation, Inquiry
 from kedi_compile.explain.reading import parse
 from kedi_langchain import LangChainDialect
 from kedi_pydantic_ai import PydanticDialect
@@ -45,10 +45,10 @@ SCENES = st.sampled_from((*FORMS, "anthropic", "anthropic")).flatmap(langchain_s
 
 
 @st.composite
-def questions(draw: st.DrawFn) -> Question:
+def inquiries(draw: st.DrawFn) -> Inquiry:
     """Draw what is asked: limits, a protection, a model that binds reasoning or none, a prompt or none."""
     keep = draw(st.sampled_from([0, 0, 1, 3]))  # most histories are short, and an edit is the point
-    return Question(
+    return Inquiry(
         keep,
         draw(st.sampled_from([None, None, keep, keep + 2])),
         draw(st.sampled_from(["function:scripted", "function:claude-opus-5-5"])),
@@ -57,13 +57,13 @@ def questions(draw: st.DrawFn) -> Question:
     )
 
 
-def _shown(scene: Scene, question: Question) -> list[Any]:
+def _shown(scene: Scene, inquiry: Inquiry) -> list[Any]:
     """The history as it is saved: with its next request, or without it where a prompt is to follow."""
-    return scene.messages if question.prompt is None else scene.messages[: scene.blocks[-1].start]
+    return scene.messages if inquiry.prompt is None else scene.messages[: scene.blocks[-1].start]
 
 
-def _processor(question: Question) -> Any:
-    return lambda ctx: ctx.keep_recent_groups(question.keep, question.over)
+def _processor(inquiry: Inquiry) -> Any:
+    return lambda ctx: ctx.keep_recent_groups(inquiry.keep, inquiry.over)
 
 
 Sent = list[bytes] | tuple[Violation, ...]
@@ -88,36 +88,36 @@ def _sent(send: Callable[[], object], requests: list[list[Any]], dialect: Dialec
 
 
 @share(4)
-@given(scene=scenes("anthropic", neighbours=False), question=questions())
-def test_a_run_of_pydantic_ai_sends_what_was_explained(scene: Scene, question: Question) -> None:
+@given(scene=scenes("anthropic", neighbours=False), inquiry=inquiries())
+def test_a_run_of_pydantic_ai_sends_what_was_explained(scene: Scene, inquiry: Inquiry) -> None:
     """The model is asked with the groups that were said to stay, or not at all where a refusal was foretold."""
-    shown = _shown(scene, question)
+    shown = _shown(scene, inquiry)
     assume(shown)
-    script = agents.Script(model_name=question.model_names[0])
-    adapter = agents.adapter(_processor(question), reasoning_protection=question.protection)
+    script = agents.Script(model_name=inquiry.model_names[0])
+    adapter = agents.adapter(_processor(inquiry), reasoning_protection=inquiry.protection)
     tools: ExternalToolset[None] = ExternalToolset(tools_of(scene.messages).function_tools)
     agent = Agent(script.model, capabilities=[adapter], toolsets=[tools])
 
-    explanation = explained(parse(ModelMessagesTypeAdapter.dump_json(shown)), question)
-    sent = _sent(lambda: asyncio.run(agent.run(question.prompt, message_history=shown)), script.requests, PYDANTIC_AI)
+    explanation = explained(parse(ModelMessagesTypeAdapter.dump_json(shown)), inquiry)
+    sent = _sent(lambda: asyncio.run(agent.run(inquiry.prompt, message_history=shown)), script.requests, PYDANTIC_AI)
 
-    history = [*shown, *([] if question.prompt is None else [agents.asks(PROMPT)])]
+    history = [*shown, *([] if inquiry.prompt is None else [agents.asks(PROMPT)])]
     assert sent == _foretold(explanation, history, PYDANTIC_AI)
     assert explanation.edit.tokens_after == _tokens(script.requests, explanation, PYDANTIC_AI)
 
 
 @share(4)
-@given(scene=SCENES, question=questions())
-def test_a_wrapped_model_of_langchain_sends_what_was_explained(scene: LangChainScene, question: Question) -> None:
+@given(scene=SCENES, inquiry=inquiries())
+def test_a_wrapped_model_of_langchain_sends_what_was_explained(scene: LangChainScene, inquiry: Inquiry) -> None:
     """The model is asked with the groups that were said to stay, or not at all where a refusal was foretold."""
-    shown = _shown(scene, question)
+    shown = _shown(scene, inquiry)
     assume(shown)
     transport = chats.Transport()
-    adapter = chats.adapter(_processor(question), reasoning_protection=question.protection)
-    model = adapter.wrap(chats.Chat(transport=transport, model_name=question.model_names[0]))
-    history = [*shown, *([] if question.prompt is None else [HumanMessage(PROMPT)])]
+    adapter = chats.adapter(_processor(inquiry), reasoning_protection=inquiry.protection)
+    model = adapter.wrap(chats.Chat(transport=transport, model_name=inquiry.model_names[0]))
+    history = [*shown, *([] if inquiry.prompt is None else [HumanMessage(PROMPT)])]
 
-    explanation = explained(parse(json.dumps(messages_to_dict(shown)).encode()), question)
+    explanation = explained(parse(json.dumps(messages_to_dict(shown)).encode()), inquiry)
     sent = _sent(lambda: model.invoke(history), transport.requests, LANGCHAIN)
 
     assert sent == _foretold(explanation, history, LANGCHAIN)

@@ -9,42 +9,42 @@ import pytest
 
 from kedi_compile import HistoryConfigurationError
 from kedi_compile.explain.command import explained
-from kedi_compile.explain.explanation import Question, alike
+from kedi_compile.explain.explanation import Inquiry, alike
 from kedi_compile.explain.reading import parse
 from saved import PYDANTIC_AI
 
 
 @pytest.mark.parametrize(
-    ("question", "said"),
+    ("inquiry", "said"),
     [
-        (Question(-1), "`--keep` is -1; it must not be negative"),
-        (Question(3, 2), "`--over` is 2; it must not be less than --keep 3"),
+        (Inquiry(-1), "`--keep` is -1; it must not be negative"),
+        (Inquiry(3, 2), "`--over` is 2; it must not be less than --keep 3"),
         (
-            Question(reasoning_protection="never"),
+            Inquiry(reasoning_protection="never"),
             "`--reasoning-protection` is 'never'; it must be one of always, open_cycle",
         ),
-        (Question(model=" "), "`--model` is empty; it must be provider:name"),
-        (Question(prompt=""), "`--prompt` is empty; it must be the text of a user message"),
+        (Inquiry(model=" "), "`--model` is empty; it must be provider:name"),
+        (Inquiry(prompt=""), "`--prompt` is empty; it must be the text of a user message"),
     ],
 )
-def test_an_option_that_means_nothing_is_refused(question: Question, said: str) -> None:
+def test_an_option_that_means_nothing_is_refused(inquiry: Inquiry, said: str) -> None:
     """The complaint names the option as it was written, and what it must be."""
     with pytest.raises(HistoryConfigurationError) as refused:
-        question.check()
+        inquiry.check()
 
     assert str(refused.value) == said
 
 
 def test_the_name_of_a_model_stands_behind_its_provider() -> None:
     """The table of binding models knows names; without a model there are none."""
-    assert Question(model="anthropic:claude-opus-5-5").model_names == ("claude-opus-5-5",)
-    assert Question(model="claude-opus-5-5").model_names == ("claude-opus-5-5",)
-    assert Question().model_names == ()
+    assert Inquiry(model="anthropic:claude-opus-5-5").model_names == ("claude-opus-5-5",)
+    assert Inquiry(model="claude-opus-5-5").model_names == ("claude-opus-5-5",)
+    assert Inquiry().model_names == ()
 
 
 def test_json_is_one_object_with_a_version_in_ascii() -> None:
     """A reader can tell the form, and a terminal finds nothing in it to obey."""
-    explanation = explained(parse(json.dumps(PYDANTIC_AI).encode()), Question(1, prompt="\x9b31m \u202e \ud800"))
+    explanation = explained(parse(json.dumps(PYDANTIC_AI).encode()), Inquiry(1, prompt="\x9b31m \u202e \ud800"))
 
     written = explanation.to_json()
 
@@ -68,7 +68,7 @@ def test_json_is_one_object_with_a_version_in_ascii() -> None:
 
 def test_groups_of_one_fate_are_put_together() -> None:
     """Groups with the same decision for the same reason stand together, in the order of the first of each."""
-    one = explained(parse(json.dumps(PYDANTIC_AI).encode()), Question(1)).groups[0]
+    one = explained(parse(json.dumps(PYDANTIC_AI).encode()), Inquiry(1)).groups[0]
     groups = [replace(one, id=name, why=name[0]) for name in ("a1", "b1", "a2", "c1", "b2")]
 
     found = [(why, [group.id for group in same]) for _, why, same in alike(groups)]

@@ -9,7 +9,7 @@ import warnings
 import pytest
 
 from kedi_compile import HistoryProcessingError
-from kedi_compile.explain.explanation import Explanation, Question
+from kedi_compile.explain.explanation import Explanation, Inquiry
 from kedi_compile.explain.facts import explain
 from kedi_compile.explain.stacks import stack_named
 from saved import LANGCHAIN, PENDING, PYDANTIC_AI, Saved
@@ -18,11 +18,11 @@ STORIES = pytest.mark.parametrize(("stack", "saved"), [("pydantic-ai", PYDANTIC_
 BINDING = "anthropic:claude-opus-5-5"
 
 
-def ask(stack: str, saved: Saved, question: Question | None = None) -> Explanation:
+def ask(stack: str, saved: Saved, inquiry: Inquiry | None = None) -> Explanation:
     """Explain a saved history."""
     found = stack_named(stack)
     messages = [found.load(index, message) for index, message in enumerate(saved)]
-    return explain(found, messages, question or Question())
+    return explain(found, messages, inquiry or Inquiry())
 
 
 @STORIES
@@ -64,7 +64,7 @@ def test_the_entries_say_what_they_are(stack: str, saved: Saved) -> None:
 @STORIES
 def test_the_edit_keeps_the_last_eligible_groups(stack: str, saved: Saved) -> None:
     """What is protected stays, the last eligible ones stay, and the others go; each says why."""
-    explanation = ask(stack, saved, Question(1))
+    explanation = ask(stack, saved, Inquiry(1))
 
     assert [(one.kept, one.why) for one in explanation.groups] == [
         (True, "protected by system"),
@@ -84,7 +84,7 @@ def test_the_edit_keeps_the_last_eligible_groups(stack: str, saved: Saved) -> No
 @STORIES
 def test_over_holds_an_edit_back(stack: str, saved: Saved) -> None:
     """Nothing goes while no more than `over` groups are eligible."""
-    explanation = ask(stack, saved, Question(1, 3))
+    explanation = ask(stack, saved, Inquiry(1, 3))
 
     assert explanation.groups[1].why == "eligible, and no more than 3 are"
     assert (explanation.edit.outcome, explanation.edit.first_change) == ("unchanged", None)
@@ -93,25 +93,25 @@ def test_over_holds_an_edit_back(stack: str, saved: Saved) -> None:
 @STORIES
 def test_a_model_that_binds_reasoning_has_the_edit_refused(stack: str, saved: Saved) -> None:
     """A named model is looked up in the adapters' own table, and the rules speak for themselves."""
-    edit = ask(stack, saved, Question(1, model=BINDING)).edit
+    edit = ask(stack, saved, Inquiry(1, model=BINDING)).edit
 
     assert (edit.outcome, edit.model_binds, edit.bound_entries) == ("refused", True, (6,))
     assert [broken.rule for broken in edit.violations] == ["bound_reasoning"]
     assert (edit.entries_after, edit.first_change) == (8, 1)
-    assert ask(stack, saved, Question(1, model="anthropic:claude-sonnet-4-5")).edit.model_binds is False
+    assert ask(stack, saved, Inquiry(1, model="anthropic:claude-sonnet-4-5")).edit.model_binds is False
 
 
 @STORIES
 def test_open_cycle_lets_closed_groups_with_reasoning_go(stack: str, saved: Saved) -> None:
     """With `open_cycle` the signed thought of a closed group protects nothing."""
-    explanation = ask(stack, saved, Question(1, reasoning_protection="open_cycle"))
+    explanation = ask(stack, saved, Inquiry(1, reasoning_protection="open_cycle"))
 
     assert [group.kept for group in explanation.groups] == [True, False, False, False, True, True]
 
 
 def test_a_history_that_waits_for_results_gets_no_prompt() -> None:
     """The results come into the group of their calls, so it is the current request already."""
-    explanation = ask("pydantic-ai", PENDING, Question(0))
+    explanation = ask("pydantic-ai", PENDING, Inquiry(0))
 
     assert (explanation.ending, explanation.prompt) == ("open_calls", None)
     assert [(call.call_id, call.entry) for call in explanation.open_calls] == [("c2", 12)]
@@ -121,9 +121,9 @@ def test_a_history_that_waits_for_results_gets_no_prompt() -> None:
 
 def test_a_given_prompt_is_the_next_user_message() -> None:
     """A prompt is a message of its own behind an answer, and joins a request that nobody has answered."""
-    behind_answer = ask("pydantic-ai", PYDANTIC_AI, Question(prompt="And now?"))
-    behind_request = ask("pydantic-ai", PYDANTIC_AI[:-1], Question(prompt="And now?"))
-    behind_call = ask("pydantic-ai", PENDING, Question(prompt="And now?"))
+    behind_answer = ask("pydantic-ai", PYDANTIC_AI, Inquiry(prompt="And now?"))
+    behind_request = ask("pydantic-ai", PYDANTIC_AI[:-1], Inquiry(prompt="And now?"))
+    behind_call = ask("pydantic-ai", PENDING, Inquiry(prompt="And now?"))
 
     assert (behind_answer.ending, behind_answer.groups[-1].words) == ("prompt_added", "And now?")
     assert (behind_request.groups[-1].start, behind_request.groups[-1].end) == (9, 11)
@@ -150,7 +150,7 @@ def test_nothing_that_can_be_freed_is_a_fact_and_no_warning(stack: str, saved: S
     """What `HistoryProtectedWarning` would say is in the explanation, and no warning is raised."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        explanation = ask(stack, saved[5:9], Question(0))
+        explanation = ask(stack, saved[5:9], Inquiry(0))
 
     assert explanation.edit.is_stuck
     assert explanation.edit.outcome == "unchanged"
@@ -164,7 +164,7 @@ def test_the_messages_are_left_alone(stack: str, saved: Saved) -> None:
     messages = [found.load(index, message) for index, message in enumerate(saved)]
     before = copy.deepcopy(messages)
 
-    explain(found, messages, Question(0))
+    explain(found, messages, Inquiry(0))
 
     assert messages == before
 

@@ -10,16 +10,16 @@ import pytest
 from rich.console import Console
 
 from kedi_compile.explain.command import explained
-from kedi_compile.explain.explanation import Question
+from kedi_compile.explain.explanation import Inquiry
 from kedi_compile.explain.reading import parse
 from kedi_compile.explain.show import draw, printable
 from saved import LANGCHAIN, PENDING, PYDANTIC_AI, Saved
 
 
-def drawn(saved: Saved, question: Question | None = None, *, entries: bool = False, width: int = 80) -> list[str]:
+def drawn(saved: Saved, inquiry: Inquiry | None = None, *, entries: bool = False, width: int = 80) -> list[str]:
     """Return the lines that are drawn of a saved history."""
     out = StringIO()
-    explanation = explained(parse(json.dumps(saved).encode()), question or Question())
+    explanation = explained(parse(json.dumps(saved).encode()), inquiry or Inquiry())
     draw(Console(file=out, width=width, highlight=False), explanation, entries=entries)
     return [line.rstrip() for line in out.getvalue().splitlines()]
 
@@ -38,8 +38,8 @@ groups ────────────────────────�
 
 def test_the_screen_of_a_history() -> None:
     """A stranger sees what was read, the groups, and what an edit would do, in this order."""
-    lines = drawn(PYDANTIC_AI, Question(1))
-    edit = explained(parse(json.dumps(PYDANTIC_AI).encode()), Question(1)).edit
+    lines = drawn(PYDANTIC_AI, Inquiry(1))
+    edit = explained(parse(json.dumps(PYDANTIC_AI).encode()), Inquiry(1)).edit
 
     assert "\n".join(lines[:8]) + "\n" == SCREEN.format(tokens=edit.tokens_before)
     assert [line.split()[:3] for line in lines[8:14]] == [
@@ -74,42 +74,42 @@ def test_entries_have_a_table_of_their_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("saved", "question", "line"),
+    ("saved", "inquiry", "line"),
     [
-        (PENDING, Question(), "The history ends with open tool calls. The next request brings their results"),
-        (LANGCHAIN[:2], Question(), "The history ends with its next request, so nothing was added; the last group is"),
+        (PENDING, Inquiry(), "The history ends with open tool calls. The next request brings their results"),
+        (LANGCHAIN[:2], Inquiry(), "The history ends with its next request, so nothing was added; the last group is"),
         (
             LANGCHAIN,
-            Question(prompt="x"),
+            Inquiry(prompt="x"),
             "Entry 11, the prompt, was added as the next user message. It is not in the file.",
         ),
         (
             PENDING,
-            Question(prompt="x"),
+            Inquiry(prompt="x"),
             "Entry 13, the prompt, was added as the next user message. It is not in the file, and tool calls before it",
         ),
-        (LANGCHAIN, Question(1, 2), "what ctx.keep_recent_groups(1, over=2) would do before the next request ────────"),
-        (LANGCHAIN, Question(), "Nothing changes: the request goes out as it is."),
-        (LANGCHAIN, Question(), "No bound reasoning stands behind a change."),
-        (LANGCHAIN[9:], Question(0), "No bound reasoning stands behind the change."),
-        (LANGCHAIN[5:9], Question(0), "Nothing can be freed: every group before the current request is protected."),
+        (LANGCHAIN, Inquiry(1, 2), "what ctx.keep_recent_groups(1, over=2) would do before the next request ────────"),
+        (LANGCHAIN, Inquiry(), "Nothing changes: the request goes out as it is."),
+        (LANGCHAIN, Inquiry(), "No bound reasoning stands behind a change."),
+        (LANGCHAIN[9:], Inquiry(0), "No bound reasoning stands behind the change."),
+        (LANGCHAIN[5:9], Inquiry(0), "Nothing can be freed: every group before the current request is protected."),
         (
             LANGCHAIN,
-            Question(1, model="x:y"),
+            Inquiry(1, model="x:y"),
             "Reasoning in entry 6 stands behind the change; x:y is not known to bind it.",
         ),
-        (LANGCHAIN, Question(1, model="a:claude-opus-5-5"), "The rules refuse the edit; nothing would be sent."),
+        (LANGCHAIN, Inquiry(1, model="a:claude-opus-5-5"), "The rules refuse the edit; nothing would be sent."),
         (
             LANGCHAIN,
-            Question(1, model="a:claude-opus-5-5"),
+            Inquiry(1, model="a:claude-opus-5-5"),
             "  bound_reasoning: Reasoning in entry 6 is bound to the messages before it, and",
         ),
     ],
     ids=range(12),
 )
-def test_each_fact_has_its_words(saved: Saved, question: Question, line: str) -> None:
+def test_each_fact_has_its_words(saved: Saved, inquiry: Inquiry, line: str) -> None:
     """What was found out is said in a sentence."""
-    assert any(found.startswith(line) for found in drawn(saved, question, width=300))
+    assert any(found.startswith(line) for found in drawn(saved, inquiry, width=300))
 
 
 HOSTILE = "[bold]a[/bold] [link=https://example.com]b[/link] \x1b[31mred\x07 \x9b2J \u202egnol\u202c \ud83d\u200b"
@@ -127,7 +127,7 @@ def _hostile() -> Saved:
 
 def test_a_history_is_shown_and_never_obeyed() -> None:
     """Markup stands there as it was written, and nothing reaches the terminal that could steer it."""
-    lines = drawn(_hostile(), Question(0, prompt=HOSTILE, model=HOSTILE), entries=True, width=400)
+    lines = drawn(_hostile(), Inquiry(0, prompt=HOSTILE, model=HOSTILE), entries=True, width=400)
 
     assert any("[bold]a[/bold] [link=https://example.com]b[/link] �[31mred�" in line for line in lines)
     assert not {char for line in lines for char in line if not char.isprintable()}
@@ -138,7 +138,7 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
     """Long ids and texts are cut or folded."""
     saved = [{"type": "human", "data": {"content": "語" * 500, "id": "i" * 500}}, *LANGCHAIN]
 
-    assert max(map(len, drawn(saved, Question(1), entries=True, width=width))) <= width
+    assert max(map(len, drawn(saved, Inquiry(1), entries=True, width=width))) <= width
 
 
 def test_the_head_names_open_calls_and_results_without_a_call() -> None:
