@@ -141,14 +141,20 @@ class RunSession(Generic[MessageT]):
             AssemblyError: a callback failed, or the request cannot be assembled; it is FAILED.
         """
         with self._assembling():
-            return await drive(self._assembled(messages, info, live, standing), self._owner)
+            return self._noted(await drive(self._assembled(messages, info, live, standing), self._owner))
 
     def assemble_sync(
         self, messages: Sequence[MessageT], info: RequestInfo, live: LiveRequest, standing: Standing
     ) -> AssembledStep:
         """Do what `assemble` does on a synchronous path."""
         with self._assembling():
-            return drive_sync(self._assembled(messages, info, live, standing), self._owner)
+            return self._noted(drive_sync(self._assembled(messages, info, live, standing), self._owner))
+
+    def _noted(self, step: AssembledStep) -> AssembledStep:
+        """Say in the report what an assembled request means for state on the provider's side."""
+        if self._reports:
+            self._report = self._report.model_copy(update={"continuation": (UNCHAINED,)})
+        return step
 
     def _assembled(
         self, messages: Sequence[MessageT], info: RequestInfo, live: LiveRequest, standing: Standing
@@ -359,6 +365,9 @@ def _text_counter(policy: HistoryPolicy[MessageT], dialect: Dialect[MessageT]) -
         return text_tokens
     return lambda text: counter(dialect.text_message(text, "user"))
 
+
+UNCHAINED = "Late texts went with the request, so it names no response or conversation on the provider's side"
+"""What is said of server-side state where a request was assembled."""
 
 _WAYS_OUT = {
     ProtectedReason.SYSTEM: "Keep system text out of the history, for example in an agent's instructions. ",

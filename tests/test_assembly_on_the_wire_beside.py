@@ -370,9 +370,9 @@ async def test_the_budget_counts_the_history_and_all_tails(kind: type[Team], pro
 
     assert [one.budget.by_source["history"] for one in crew.assembled] == [10, 85, 160, 235, 310, 385]
     assert all(one.budget.total <= 900 for one in crew.assembled)
-    assert [one.budget.by_source["tails"] for one in crew.assembled] == [0, 73, 306, 0, 0, 0]
+    assert [one.budget.by_source["tails"] for one in crew.assembled] == [0, 90, 340, 0, 0, 0]
     assert [[tail.tokens for tail in one.tails] for one in crew.assembled[:4]] == [
-        *([55], [55, 233], [55, 233, 195], [444]),
+        *([55], [55, 250], [55, 250, 212], [444]),
     ]
     no_room = "earlier tails were left out, because there is no room for them: tail 1, tail 2, tail 3"
     assert [one.notes for one in crew.assembled[:4]] == [(), (), (), (no_room,)]

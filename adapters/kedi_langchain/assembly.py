@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from threading import Lock
 from typing import Any, Final
 
@@ -16,10 +17,12 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from kedi_compile.assembly import LiveRequest, RequestCompiler, ToolSchema
 from kedi_compile.assembly.run import RunAssembly, Standing, Tail
+from kedi_compile.assembly.ui_tokens import UiTokens
 from kedi_compile.history.context import RequestInfo
 from kedi_compile.history.policy import HistoryPolicy
 from kedi_compile.session import begin_assembly
 from kedi_langchain.dialect import DIALECT
+from kedi_langchain.prompt import without_ui_tokens
 
 _KEPT: Final = 1_024
 """How many runs that may be paused are remembered."""
@@ -30,8 +33,9 @@ Content = str | list[str | dict[Any, Any]]
 class RunTails:
     """The assembly of one run's requests, and the messages its tails stand by."""
 
-    def __init__(self, assembly: RunAssembly) -> None:
+    def __init__(self, assembly: RunAssembly, tokens: UiTokens) -> None:
         self.assembly = assembly
+        self._tokens = tokens
         self._anchors: list[BaseMessage] = []  # holds them, so that no `id()` is used twice
 
     def standing(self, messages: Sequence[BaseMessage]) -> Standing:
@@ -40,11 +44,15 @@ class RunTails:
         return Standing(_anchor(messages[-1]), frozenset(map(_anchor, messages)))
 
     def put(self, messages: Sequence[BaseMessage], tails: Iterable[Tail]) -> list[BaseMessage]:
-        """Return the messages with the tails at their places; messages without one stay the same objects."""
+        """Return the messages with the tails at their places, and without what is meant for an interface."""
         by_anchor: dict[Hashable, list[Tail]] = {}
         for tail in tails:
             by_anchor.setdefault(tail.anchor, []).append(tail)
-        return [one for message in messages for one in _placed(message, by_anchor.get(_anchor(message), []))]
+        placed = (_placed(self._shown(one), by_anchor.get(_anchor(one), [])) for one in messages)
+        return list(chain.from_iterable(placed))
+
+    def _shown(self, message: BaseMessage) -> BaseMessage:
+        return without_ui_tokens(message, self._tokens)
 
 
 class PausedRuns:
@@ -81,7 +89,7 @@ def newest_answer(messages: Sequence[BaseMessage]) -> BaseMessage | None:
 def new_tails(compiler: RequestCompiler | None, policy: HistoryPolicy[BaseMessage]) -> RunTails | None:
     """Return the assembly of a run that begins; None where nothing is assembled."""
     assembly = begin_assembly(compiler, policy, DIALECT)
-    return None if assembly is None else RunTails(assembly)
+    return None if compiler is None or assembly is None else RunTails(assembly, compiler.ui_tokens)
 
 
 def _anchor(message: BaseMessage) -> Hashable:
@@ -140,6 +148,8 @@ def live_request(messages: Sequence[BaseMessage], info: RequestInfo, tools: Iter
         tools=tuple(_schemas(tools)),
         user_text=str(messages[start].text) if isinstance(messages[start], HumanMessage) else "",
         run_id=info.run_id,
+        conversation_id=info.conversation_id,
+        context=info.context,
     )
 
 

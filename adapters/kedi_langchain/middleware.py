@@ -23,6 +23,7 @@ from kedi_compile.assembly.run import RunAssembly
 from kedi_compile.conversation.scope import current_scope
 from kedi_compile.dump.recording import Recorder
 from kedi_compile.history.carried import Carried
+from kedi_compile.history.context import RequestInfo
 from kedi_compile.history.policy import HistoryPolicy
 from kedi_compile.session import RunSession
 from kedi_langchain.agent_run import AgentRun
@@ -163,7 +164,7 @@ class HistoryMiddleware(AgentMiddleware[AgentState[Any], Any]):
             key = key_of(request.model, request.model_settings or {}, request.tools, request.response_format)
             carried = run.settle(key, thread, self._origins) or carried
         front = run.front if run is not None else []
-        info = request_info(request.model, last + 1, getattr(request.runtime.execution_info, "run_id", None))
+        info = info_of(request, last + 1)
         resumed = held_in(request.state) or self._paused.resumed(newest_answer(thread))
         tails = resumed or new_tails(self._compiler, policy)
         edited = EditedRequest(
@@ -189,6 +190,13 @@ class HistoryMiddleware(AgentMiddleware[AgentState[Any], Any]):
         edited.session.sent()
         self._steps.remember(edited.attempt)
         return replace(step, edited=edited)
+
+
+def info_of(request: Request, request_index: int) -> RequestInfo:
+    """Describe a request of an agent; `request_index` is 1-based within its run."""
+    execution, context = request.runtime.execution_info, request.runtime.context
+    info = request_info(request.model, request_index, getattr(execution, "run_id", None))
+    return replace(info, conversation_id=getattr(execution, "thread_id", None), context=context)
 
 
 @dataclass(frozen=True)

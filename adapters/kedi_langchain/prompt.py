@@ -60,6 +60,28 @@ class PromptHook:
         return content if self._tokens is None else _not_empty(content, _cleaned(content, self._tokens))
 
 
+def without_ui_tokens(message: BaseMessage, tokens: UiTokens) -> BaseMessage:
+    """Return a message as a model may see it: one of the user's that was kept with tokens goes out without them.
+
+    Where nothing would be left, they are quoted. Any other message, and one without tokens, is the same object.
+    """
+    if not isinstance(message, HumanMessage):
+        return message
+    content = _cleaned(message.content, tokens)
+    if content == message.content:
+        return message
+    if all(map(_is_blank, [content] if isinstance(content, str) else content)):
+        content = _quoted(message.content, tokens)
+    return message.model_copy(update={"content": content})
+
+
+def _quoted(content: Content, tokens: UiTokens) -> Content:
+    if isinstance(content, str):
+        return tokens.escape(content).text
+    texts = [block if isinstance(block, str) else str(block.get("text", "")) for block in content]
+    return tokens.escape("\n".join(texts)).text
+
+
 def _cleaned(content: Content, tokens: UiTokens) -> Content:
     """The content without what was meant for the interface."""
     if isinstance(content, str):

@@ -29,6 +29,7 @@ from pydantic_ai.toolsets import AbstractToolset
 from kedi_compile import HistoryArchiveSettings, HistoryProcessorCallback, HistoryProcessorCondition, structure
 from kedi_compile.assembly import RequestCompiler
 from kedi_compile.assembly.compiler import operated
+from kedi_compile.assembly.ui_tokens import UiTokens
 from kedi_compile.conversation.scope import current_scope
 from kedi_compile.conversation.turns import Turn, begin
 from kedi_compile.dump.recording import Recorder
@@ -356,7 +357,7 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         self._conversation = conversation
         self._prompt = None
         self._assembly = begin_assembly(self._compiler, self._policy, DIALECT)
-        self._tails = RunTails()
+        self._tails = RunTails(UiTokens() if self._compiler is None else self._compiler.ui_tokens)
         self._start_session(Carried())
         self._step = Step()
 

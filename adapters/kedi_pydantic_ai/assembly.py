@@ -30,37 +30,56 @@ from pydantic_ai.tools import ToolDefinition
 from kedi_compile import AssemblyError
 from kedi_compile.assembly import LiveRequest, ToolSchema
 from kedi_compile.assembly.run import AssembledStep, Standing, Tail
+from kedi_compile.assembly.ui_tokens import UiTokens
 from kedi_compile.history.context import RequestInfo
 from kedi_compile.session import RunSession
 from kedi_pydantic_ai.continuation import without_old_state
+from kedi_pydantic_ai.prompt import shown_prompt
 
 
 class RunTails:
     """The tails of one run as parts, and the messages they stand by."""
 
-    def __init__(self) -> None:
+    def __init__(self, tokens: UiTokens) -> None:
+        self._tokens = tokens
+        self._clean: dict[int, tuple[UserPromptPart, UserPromptPart]] = {}  # by `id()` of the part, which it holds
         self._parts: dict[int, tuple[UserPromptPart, ...]] = {}  # by the tail's number: the same objects every time
         self._anchors: list[object] = []  # holds the parts that are anchors, so that no `id()` is used twice
 
     def standing(self, messages: Sequence[ModelMessage]) -> Standing:
         """Say where a request stands; a message goes by its last part, which the host keeps when it rebuilds it."""
         self._anchors.extend(messages[-1].parts)
-        present = frozenset(one for message in messages for one in _anchors(message))
-        return Standing(_anchors(messages[-1])[-1], present)
+        return Standing(_anchors(messages[-1])[-1], frozenset(one for message in messages for one in _anchors(message)))
 
     def put(self, messages: Sequence[ModelMessage], tails: Iterable[Tail]) -> list[ModelMessage]:
-        """Return the messages with the tails at their places; messages without one stay the same objects."""
+        """Return the messages with the tails at their places, and without what is meant for an interface.
+
+        Messages with neither stay the same objects.
+        """
         by_anchor = {tail.anchor: tail for tail in tails}
         return [self._with_tails(message, by_anchor) for message in messages]
 
     def _with_tails(self, message: ModelMessage, by_anchor: dict[Any, Tail]) -> ModelMessage:
+        if not isinstance(message, ModelRequest):
+            return message
         found = [by_anchor[one] for one in _anchors(message) if one in by_anchor]
-        if not found or not isinstance(message, ModelRequest):
+        parts = list(map(self._cleaned, message.parts))
+        if not found and all(new is old for new, old in zip(parts, message.parts, strict=True)):
             return message
         whole = copy.copy(message)
+        whole.parts = parts
         for tail in found:
             whole.parts = _placed(whole.parts, self._shown(tail))
         return whole
+
+    def _cleaned(self, part: ModelRequestPart) -> ModelRequestPart:
+        """A part of the user's without tokens of an interface: the same new object every time."""
+        if not isinstance(part, UserPromptPart):
+            return part
+        if id(part) not in self._clean:
+            content = shown_prompt(part.content, self._tokens)
+            self._clean[id(part)] = (part, part if content is part.content else replace(part, content=content))
+        return self._clean[id(part)][1]
 
     def _shown(self, tail: Tail) -> tuple[UserPromptPart, ...]:
         if tail.number not in self._parts:
@@ -138,6 +157,8 @@ def live_request(request: ModelRequestContext, messages: Sequence[ModelMessage],
         tools=tuple(map(_schema, _offered(request.model_request_parameters))),
         user_text="\n\n".join(_texts(messages[start].parts)),
         run_id=info.run_id,
+        conversation_id=info.conversation_id,
+        context=info.context,
     )
 
 

@@ -57,6 +57,23 @@ def without_ui_tokens(prompt: Prompt, tokens: UiTokens) -> Prompt:
     return _checked(str(prompt), "") if all(map(_is_blank, left)) else left
 
 
+def shown_prompt(prompt: Prompt, tokens: UiTokens) -> Prompt:
+    """Return a prompt as a model may see it: one that was kept with tokens goes out without them.
+
+    Where nothing would be left, they are quoted. A prompt without tokens is the same object.
+    """
+    try:
+        return without_ui_tokens(prompt, tokens)
+    except AssemblyError:
+        texts = [prompt] if isinstance(prompt, str) else [_text(one) for one in prompt]
+        return tokens.escape("\n".join(texts)).text
+
+
+def _text(content: UserContent) -> str:
+    text = content.content if isinstance(content, TextContent) else content
+    return text if isinstance(text, str) else ""
+
+
 def _cleaned(content: UserContent, tokens: UiTokens) -> UserContent:
     if isinstance(content, str):
         return tokens.clean(content).text

@@ -45,4 +45,6 @@ def request_info(ctx: RunContext[Any], model: Model) -> RequestInfo:
         run_id=ctx.run_id,
         source_location=location if isinstance(location, str) else None,
         model_names=tuple(one.model_name for one in serving_models(model)),
+        conversation_id=ctx.conversation_id,
+        context=ctx.deps,
     )

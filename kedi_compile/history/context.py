@@ -31,6 +31,10 @@ class RequestInfo:
     """The caller's label for this run, for the origins of what it makes."""
     model_names: tuple[str, ...] = ()
     """The names of all models that may serve the request."""
+    conversation_id: str | None = None
+    """What the host calls the conversation or thread, if it does."""
+    context: object = None
+    """What the caller handed to the host's run: `deps` on Pydantic AI, the runtime's context on LangChain."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from kedi_compile.assembly.run import AssembledStep, Standing
 from kedi_compile.history.flow import Skipped, Staged
 from kedi_compile.history.lifecycle import RequestState
 from kedi_compile.history.policy import HistoryPolicy
-from kedi_compile.session import RunSession, begin_assembly
+from kedi_compile.session import UNCHAINED, RunSession, begin_assembly
 from toy import INFO, NOW, Message, ToyDialect, says, talk, two_talks, user
 
 LIVE = LiveRequest(1, "toy:small")
@@ -28,11 +28,11 @@ BOUND = [user("q"), says("a", signature="sig"), user(NOW)]
 class Tried:
     """A session with a compiler, on one of both paths."""
 
-    def __init__(self, path: str, compiler: RequestCompiler, **options: Any) -> None:
+    def __init__(self, path: str, compiler: RequestCompiler, *, reports: bool = False, **options: Any) -> None:
         self.path = path
         self.policy: HistoryPolicy[Message] = HistoryPolicy(assembles=True, **options)
         assembly = begin_assembly(compiler, self.policy, ToyDialect())
-        self.session = RunSession(self.policy, ToyDialect(), owner=self, assembly=assembly)
+        self.session = RunSession(self.policy, ToyDialect(), owner=self, assembly=assembly, reports=reports)
 
     def assemble(self, messages: Sequence[Message], live: LiveRequest = LIVE) -> AssembledStep:
         """Assemble a request whose history is `messages`."""
@@ -62,6 +62,16 @@ def test_the_tokens_of_the_history_are_filled_in(path: str) -> None:
     size = sum(len(message.text) for message in two_talks())
     assert [live.history_tokens for live in seen] == [size]
     assert step.request.sizes["history"] == size
+
+
+@each_path
+@pytest.mark.parametrize("reports", [False, True])
+def test_the_report_says_that_no_server_side_chain_goes_on(path: str, reports: bool) -> None:
+    """Late texts went with the request, whatever was done to its history."""
+    tried = Tried(path, compiler(), reports=reports)
+    tried.assemble([user(NOW)])
+
+    assert tried.session.report().continuation == ((UNCHAINED,) if reports else ())
 
 
 @each_path

@@ -179,7 +179,7 @@ def test_contracts_follow_the_phase_that_the_tool_calls_show(run: Any) -> None:
     assert [["discovery" in text, "checking" in text] for text in texts] == [
         [False, False],
         [True, False],
-        [False, True],
+        [True, True],
     ]
 
 

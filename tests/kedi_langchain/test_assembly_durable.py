@@ -18,6 +18,7 @@ from assemblies import ASSEMBLED, EPOCH, SUCCESSOR, SYSTEM, Dumps, compiler, ext
 from assembling import inputs, ledger
 from chats import Transport, adapter, calls, keep, lines
 from checkpointers import aopened, opened
+from kedi_compile.assembly.ui_tokens import UiTokens
 from kedi_compile.history.policy import HistoryPolicy
 from kedi_compile.session import begin_assembly
 from kedi_langchain.assembly import PausedRuns, RunTails
@@ -242,7 +243,7 @@ def new_run() -> RunTails:
     """Return the assembly of a run that sent nothing yet."""
     assembly = begin_assembly(compiler(), HistoryPolicy(), DIALECT)
     assert assembly is not None
-    return RunTails(assembly)
+    return RunTails(assembly, UiTokens())
 
 
 def calling(name: str) -> AIMessage:

@@ -8,8 +8,10 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+from langchain.agents import create_agent
 from langchain_core.messages import HumanMessage, SystemMessage
 from langchain_core.utils.function_calling import convert_to_openai_tool
+from langgraph.checkpoint.memory import InMemorySaver
 
 from asking import ASKS, RUNS
 from assemblies import compiler, extracted, noting, wishing
@@ -34,6 +36,21 @@ EACH_ASK = pytest.mark.parametrize("ask", ASKS.values(), ids=ASKS)
 VARIABLE = "OMNIUS_REFERENCE_CONTRACT_MODULES"
 SET: contextvars.ContextVar[str] = contextvars.ContextVar("set", default="nothing")
 LOOK = ToolSchema("look", "Look around.", {"type": "object", "properties": {}})
+
+
+def test_a_callback_is_shown_what_the_caller_handed_to_the_run() -> None:
+    """The runtime's context, the same object, and the thread: the ledger of one user among many is found by them."""
+    seen: list[LiveRequest] = []
+    context: Any = {"user": "u1"}
+    given = adapter(request_compiler=compiler(noting(seen)))
+    made: Any = create_agent(
+        StreamingChat(transport=answering("done")), middleware=[given.middleware()], checkpointer=InMemorySaver()
+    )
+
+    made.invoke(says("now"), {"configurable": {"thread_id": "t-7"}}, context=context)
+
+    assert seen[0].context is context
+    assert seen[0].conversation_id == "t-7"
 
 
 @EACH_RUN

@@ -68,12 +68,12 @@ def test_tokens_of_an_interface_are_taken_out_of_a_prompt(run: Any, given: str, 
 @EACH_ASK
 @PROMPTS
 def test_tokens_are_taken_out_of_what_a_model_is_asked(ask: Any, given: str, cleaned: str) -> None:
-    """The caller's own message is left alone."""
+    """Of earlier messages too, which were kept with them; the caller's own are left alone."""
     transport, message = answering("done"), HumanMessage(given)
 
     ask(wrapped(transport), [HumanMessage("q /nothink"), AIMessage("a"), message])
 
-    assert shown(transport.requests[0])[1:] == ["< q /nothink", "> a", f"< {EPOCH} | {cleaned}"]
+    assert shown(transport.requests[0])[1:] == ["< q", "> a", f"< {EPOCH} | {cleaned}"]
     assert message.content == given
 
 

@@ -127,7 +127,7 @@ def test_contracts_follow_the_phase_that_the_tool_calls_show(entry: str) -> None
     run_through(entry, agent, "read the tests, please")
 
     found = [["discovery" in (text or ""), "checking" in (text or "")] for text in script.instructions]
-    assert found == [[False, False], [True, False], [False, True]]
+    assert found == [[False, False], [True, False], [True, True]]
 
 
 def test_what_earlier_turns_called_shows_no_phase() -> None:

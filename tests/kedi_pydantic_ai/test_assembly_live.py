@@ -39,6 +39,21 @@ def look() -> str:
 
 
 @EACH
+def test_a_callback_is_shown_what_the_caller_handed_to_the_run(entry: str) -> None:
+    """The run's `deps`, the same object, and the conversation: the ledger of one user among many is found by them."""
+    seen: list[LiveRequest] = []
+    deps = {"user": "u1"}
+    agent: AnyAgent = Agent(
+        Script("done").model, capabilities=[adapter(request_compiler=compiler(noting(seen)))], deps_type=dict
+    )
+
+    run_through(entry, agent, "now", deps=deps, conversation_id="c-7")
+
+    assert seen[0].context is deps
+    assert seen[0].conversation_id == "c-7"
+
+
+@EACH
 def test_a_callback_is_shown_each_request_behind_its_edit(entry: str) -> None:
     """Exactly these facts: index, model, calls since the user's message and before it, tools, size, and text."""
     seen: list[LiveRequest] = []
@@ -53,6 +68,7 @@ def test_a_callback_is_shown_each_request_behind_its_edit(entry: str) -> None:
 
     (first, second) = seen
     assert first.run_id is not None
+    assert first.conversation_id is not None
     assert first == LiveRequest(
         request_index=1,
         model_id="function:scripted",
@@ -62,6 +78,7 @@ def test_a_callback_is_shown_each_request_behind_its_edit(entry: str) -> None:
         history_tokens=21,
         user_text="now",
         run_id=first.run_id,
+        conversation_id=first.conversation_id,
     )
     assert second == LiveRequest(
         request_index=2,
@@ -72,6 +89,7 @@ def test_a_callback_is_shown_each_request_behind_its_edit(entry: str) -> None:
         history_tokens=35,
         user_text="now",
         run_id=first.run_id,
+        conversation_id=first.conversation_id,
     )
 
 

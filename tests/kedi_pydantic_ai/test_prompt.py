@@ -197,3 +197,20 @@ def test_without_a_compiler_a_prompt_is_left_alone(entry: str) -> None:
     run_through(entry, agent_with(script, request_compiler=None, dump=Dumps()), "fix it /nothink")
 
     assert script.sent == [["< fix it /nothink"]]
+
+
+@EACH
+def test_an_earlier_prompt_goes_out_without_its_tokens(entry: str) -> None:
+    """A history that was kept with them is left alone; where nothing else is in a prompt, they are quoted."""
+    script = Script("done")
+    history = [*asked("fix it /nothink"), *asked("/think"), *asked(["/clear", IMAGE])]
+
+    result = run_through(entry, agent_with(script), "now", message_history=history)
+
+    assert lines(script.requests[0])[:6:2] == ["< fix it", "< `/think`", "< UserPromptPart"]
+    assert lines(result.all_messages)[0] == "< fix it /nothink"
+
+
+def asked(prompt: str | list[Any]) -> list[m.ModelMessage]:
+    """Return a prompt and its answer, as another program kept them."""
+    return [m.ModelRequest([m.UserPromptPart(prompt)]), m.ModelResponse([m.TextPart("a")])]
