@@ -4,8 +4,9 @@ The rule on an async path: a synchronous processor runs in a worker thread with 
 abandoned when the request is cancelled, so its late result is discarded; a condition, which is asked on every request
 and only reads a few numbers, runs on the event loop. On a sync path functions run inline, and coroutines in a loop of
 their own, in another thread if this one is already running a loop. An extraction has context variables of its own on
-every path: what it sets does not reach the request. Calling the same configured adapter from inside its
-own callback raises. Source: History specification, Callback Contract and Atomic Groups.
+every path: what it sets does not reach the request. Calling the same configured adapter from inside its own callback
+raises. Source: History specification, Callback Contract and Atomic Groups; Assembly specification, Context budget and
+rehydration.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import asyncio
 import contextvars
 import inspect
 import threading
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, Final, TypeVar
@@ -24,7 +25,7 @@ import anyio.lowlevel
 import anyio.to_thread
 
 from kedi_compile.errors import AssemblyError, HistoryProcessingError, error_text
-from kedi_compile.question import Question
+from kedi_compile.question import Callback, Question
 
 ResultT = TypeVar("ResultT")
 
@@ -153,7 +154,7 @@ def run_to_end(awaitable: Awaitable[Any]) -> object:
         return pool.submit(context.run, asyncio.run, finish()).result()
 
 
-_KEYWORDS = {
+_KEYWORDS: Final[Mapping[Callback, str]] = {
     "archive": "history_archive",
     "condition": "history_processor_condition",
     "extraction": "extraction",
@@ -163,7 +164,7 @@ _KEYWORDS = {
 }
 """The keyword a user has set each callback with, for errors."""
 
-_ASSEMBLY = frozenset({"extraction", "inputs"})
+_ASSEMBLY: Final = frozenset({"extraction", "inputs"})
 """The callbacks of request assembly, whose own errors say already what is wrong."""
 
 _APART: Final = frozenset({"extraction"})
