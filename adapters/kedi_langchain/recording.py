@@ -1,4 +1,8 @@
-"""The record of a request in the dump; its form and where it goes are in `kedi_compile.dump`."""
+"""The record of a request in the dump: how it begins, and what of the request was seen to reach the model.
+
+When it is written, and with what outcome, is in `editing.py`; its form and where it goes are in `kedi_compile.dump`.
+Source: Assembly specification, Operational observability. Measured on langchain-core 1.8.
+"""
 
 from __future__ import annotations
 
