@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Generator, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Final
 
 from kedi_compile.assembly.assembled import AssembledRequest
@@ -123,7 +124,6 @@ class RunAssembly:
     def __init__(self, compiler: RequestCompiler, count: Count) -> None:
         self._compiler = compiler
         self._count = count
-        self._successor = count(f"{SUCCESSOR}\n\n")
         self._tails: tuple[Tail, ...] = ()
         self._numbers = 0
         self._last: _Assembled | None = None
@@ -134,6 +134,11 @@ class RunAssembly:
     def is_begun(self) -> bool:
         """Whether a request of the run was assembled."""
         return self._last is not None
+
+    @cached_property
+    def _successor(self) -> int:
+        """The tokens of what a new tail begins with; counted with a request, because a counter may raise."""
+        return self._count(f"{SUCCESSOR}\n\n")
 
     def assemble(self, live: LiveRequest, standing: Standing) -> Generator[Question, object, AssembledStep]:
         """Assemble the next request; another attempt at the same one gets the same again.

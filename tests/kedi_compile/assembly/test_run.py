@@ -19,7 +19,7 @@ from kedi_compile.assembly import (
     RequestInputs,
     RuntimeEnvironment,
 )
-from kedi_compile.assembly.run import SUCCESSOR, AssembledStep
+from kedi_compile.assembly.run import SUCCESSOR, AssembledStep, RunAssembly
 from kedi_compile.errors import AssemblyError, BudgetExceeded, InvariantViolation, UnknownInputError
 
 REGISTRY = ContractRegistry([contract("look", phases=["explore"]), contract("edit", phases=["mixed", "implement"])])
@@ -389,3 +389,14 @@ def test_a_history_that_leaves_no_room_is_refused() -> None:
         run.request(history_tokens=390)
 
     assert raised.value.sizes["history"] == 390
+
+
+def test_nothing_is_counted_before_there_is_a_request() -> None:
+    """A counter that fails, or asks a server, is the request's matter and not that of whoever makes an adapter."""
+
+    def fails(_text: str) -> int:
+        raise ConnectionError
+
+    run = RunAssembly(RequestCompiler(inputs=inputs()), fails)
+
+    assert not run.is_begun
