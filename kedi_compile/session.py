@@ -20,7 +20,7 @@ from typing import Generic, TypeVar
 from kedi_compile.assembly import LiveRequest, RequestCompiler
 from kedi_compile.assembly.reduction import Count
 from kedi_compile.assembly.run import AssembledStep, RunAssembly, Standing
-from kedi_compile.dialect import Dialect, ProtectedReason
+from kedi_compile.dialect import Dialect
 from kedi_compile.dump.schema import HistoryDump
 from kedi_compile.errors import (
     AssemblyError,
@@ -41,8 +41,9 @@ from kedi_compile.history.flow import Flow, Outcome, Skipped, Staged, Unchanged,
 from kedi_compile.history.lifecycle import Lifecycle, RequestState
 from kedi_compile.history.origins import OriginLedger
 from kedi_compile.history.policy import HistoryPolicy
-from kedi_compile.history.report import refused_report
+from kedi_compile.history.report import refused_report, unchained
 from kedi_compile.history.revision import Revision, RunKnowledge
+from kedi_compile.history.stuck import stuck_text
 from kedi_compile.history.usage import UsageMeter
 from kedi_compile.question import Question
 from kedi_compile.tokens import text_tokens
@@ -153,7 +154,7 @@ class RunSession(Generic[MessageT]):
     def _noted(self, step: AssembledStep) -> AssembledStep:
         """Say in the report what an assembled request means for state on the provider's side."""
         if self._reports:
-            self._report = self._report.model_copy(update={"continuation": (UNCHAINED,)})
+            self._report = unchained(self._report)
         return step
 
     def _assembled(
@@ -342,14 +343,7 @@ class RunSession(Generic[MessageT]):
         if not stuck or not self._may_warn:
             return
         self._may_warn = False
-        reasons = sorted({reason for group in stuck[0].held for reason in group.protected_reasons})
-        warnings.warn(
-            "The history processor could free nothing: every group before the current request is protected "
-            f"({len(stuck[0].held)} by {', '.join(reasons)}). {_ways_out(reasons)}Silence with "
-            "warnings.filterwarnings('ignore', category=HistoryProtectedWarning)",
-            HistoryProtectedWarning,
-            stacklevel=2,
-        )
+        warnings.warn(stuck_text(stuck[0]), HistoryProtectedWarning, stacklevel=2)
 
 
 def begin_assembly(
@@ -364,22 +358,6 @@ def _text_counter(policy: HistoryPolicy[MessageT], dialect: Dialect[MessageT]) -
     if counter is None:
         return text_tokens
     return lambda text: counter(dialect.text_message(text, "user"))
-
-
-UNCHAINED = "Late texts went with the request, so it names no response or conversation on the provider's side"
-"""What is said of server-side state where a request was assembled."""
-
-_WAYS_OUT = {
-    ProtectedReason.SYSTEM: "Keep system text out of the history, for example in an agent's instructions. ",
-    ProtectedReason.UNFINISHED: "A turn that ends with a tool result, as structured output by a tool does, counts as "
-    "unfinished; let turns end with an answer of the model. ",
-    ProtectedReason.GUIDANCE: "Give the policy to the framework, and compile the turn without a system record. ",
-    ProtectedReason.SIGNED_REASONING: "Allow whole old groups to go with reasoning_protection='open_cycle'. ",
-}
-
-
-def _ways_out(reasons: Sequence[ProtectedReason]) -> str:
-    return "".join(_WAYS_OUT[reason] for reason in reasons if reason in _WAYS_OUT)
 
 
 _REACHED: dict[type, RequestState] = {

@@ -13,7 +13,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from kedi_compile.dialect import ProtectedReason
 from kedi_compile.dump.schema import GroupDecision, GroupDump, HistoryDump
@@ -164,6 +164,15 @@ def refused_report(error: BaseException, revision: Revision[Any] | None = None, 
 def reused(report: HistoryDump) -> HistoryDump:
     """Return a report on an edit as that of a later attempt at the same request."""
     return report.model_copy(update={"notes": (*report.notes, "This is the edit of an earlier attempt at the request")})
+
+
+UNCHAINED: Final = "Late texts went with the request, so it names no response or conversation on the provider's side"
+"""What is said of server-side state where a request was assembled."""
+
+
+def unchained(report: HistoryDump) -> HistoryDump:
+    """Return a report as that of a request that was assembled."""
+    return report.model_copy(update={"continuation": (UNCHAINED,)})
 
 
 def _details(revision: Revision[Any], outcome: Unchanged | Staged[Any]) -> dict[str, object]:

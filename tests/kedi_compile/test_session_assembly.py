@@ -17,7 +17,8 @@ from kedi_compile.assembly.run import AssembledStep, Standing
 from kedi_compile.history.flow import Skipped, Staged
 from kedi_compile.history.lifecycle import RequestState
 from kedi_compile.history.policy import HistoryPolicy
-from kedi_compile.session import UNCHAINED, RunSession, begin_assembly
+from kedi_compile.history.report import UNCHAINED
+from kedi_compile.session import RunSession, begin_assembly
 from toy import INFO, NOW, Message, ToyDialect, says, talk, two_talks, user
 
 LIVE = LiveRequest(1, "toy:small")
