@@ -1,7 +1,7 @@
-"""`LiveRequest`: what an adapter observed about a request that is about to be made, and who is shown it.
+"""`LiveRequest`: what an adapter observed about a request that is about to be made.
 
-It holds values alone, for the callback that gives the inputs; which messages they were found in is the adapter's
-business. Source: Assembly specification, Inputs to the compiler.
+The callback that gives the inputs is shown it; no message of the host's is in it, and where its facts were found is the
+adapter's business. Source: Assembly specification, Inputs to the compiler.
 """
 
 from __future__ import annotations
