@@ -1,4 +1,7 @@
-"""The requests of one run: append-only tails, contracts that may be held, and attempts that repeat."""
+"""The requests of one run: append-only tails, inputs that are asked for, and attempts that repeat.
+
+What stays of their stable text is in `test_run_stable.py`.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,9 @@ from typing import Any
 
 import pytest
 
-from assembling import PHASES, Run, contract, extraction, inputs, limited, source, steering
+from assembling import PHASES, Run, extraction, inputs, limited, source, steering
 from kedi_compile.assembly import (
     Acknowledgement,
-    ContractRegistry,
-    ExperimentalFlag,
     Extraction,
     ExtractionRequest,
     LiveRequest,
@@ -19,22 +20,16 @@ from kedi_compile.assembly import (
     RequestInputs,
     RuntimeEnvironment,
 )
-from kedi_compile.assembly.run import SUCCESSOR, AssembledStep, RunAssembly
+from kedi_compile.assembly.run import SUCCESSOR, RunAssembly
 from kedi_compile.errors import AssemblyError, BudgetExceeded, InvariantViolation, UnknownInputError
 
-REGISTRY = ContractRegistry([contract("look", phases=["explore"]), contract("edit", phases=["mixed", "implement"])])
 HANDLE = "a.py@v1#whole"
 BIG = "x = 1\n" * 1000
 
 
 def run_of(given: RequestInputs, **options: Any) -> Run:
     """Return a run of these inputs."""
-    return Run(RequestCompiler(REGISTRY, inputs=given, tool_phases=PHASES, **options))
-
-
-def contracts(step: AssembledStep) -> list[str]:
-    """Return the contracts that a dump calls in force."""
-    return [one.id for one in step.dump().contracts if one.in_force]
+    return Run(RequestCompiler(inputs=given, tool_phases=PHASES, **options))
 
 
 def test_the_first_request_has_one_tail() -> None:
@@ -182,61 +177,6 @@ def test_a_request_that_failed_is_assembled_anew() -> None:
     assert run.request(again=True).tails[0].number == 1
 
 
-def test_contracts_follow_the_observed_phase() -> None:
-    """The dump says that they changed, and why."""
-    run = run_of(inputs())
-    first, second, third = run.request(), run.request("read"), run.request("read", "edit")
-
-    assert [contracts(step) for step in (first, second, third)] == [[], ["look"], ["look", "edit"]]
-    assert [step.contracts_changed for step in (first, second, third)] == [False, True, True]
-    assert third.notes == ("the stable text changed: contracts",)
-    assert third.dump().contracts[0].reason == ("phase mixed, observed from calls of read (explore); edit (implement)")
-
-
-def test_contracts_are_held_where_reasoning_is_bound_to_them() -> None:
-    """So is all of the stable text; the dump says so."""
-    run = run_of(inputs())
-    first = run.request("read", bound=True)
-    second = run.request("read", "edit", bound=True)
-
-    assert second.system == first.system
-    assert contracts(second) == ["look"]
-    assert not second.contracts_changed
-    assert second.notes == (
-        (
-            "contracts look, edit would apply now; those of the request before (look) stay, because reasoning of this "
-            "run is bound to them"
-        ),
-    )
-
-
-def test_contracts_are_held_with_the_flag() -> None:
-    """For the whole run."""
-    run = run_of(inputs(flags=frozenset({ExperimentalFlag.FIXED_CONTRACTS})))
-    run.request()
-    step = run.request("edit")
-
-    assert contracts(step) == []
-    assert step.notes == (
-        (
-            "contracts edit would apply now; those of the request before (none) stay, because the flag fixed_contracts "
-            "says so"
-        ),
-    )
-
-
-def test_the_stable_text_is_held_where_reasoning_is_bound_to_it() -> None:
-    """And follows its inputs again once nothing is."""
-    held = [inputs(environment=RuntimeEnvironment(facts={"branch": name})) for name in ("main", "topic", "topic")]
-    run = Run(RequestCompiler(inputs=lambda live: held[live.request_index - 1]))
-    first, second, third = run.request(), run.request(bound=True), run.request()
-
-    assert second.system == first.system
-    assert second.notes == ("the stable text stays, because reasoning of this run is bound to it: environment changed",)
-    assert third.system == third.request.system != first.system
-    assert third.notes == ("the stable text changed: environment",)
-
-
 def test_tails_are_dropped_where_there_is_no_room_and_nothing_is_bound() -> None:
     """The newest frame is sent alone, with its bodies."""
     given = inputs(source(body="x = 1\n" * 100, requested=True), budget=limited(525))
@@ -287,14 +227,6 @@ def test_what_a_tail_takes_is_accounted_once() -> None:
     assert sum(again.dump().budget.by_source[name] for name in late) == 0
     assert [tail.new for tail in first.dump().tails] == [True]
     assert [tail.new for tail in again.dump().tails] == [False]
-
-
-def test_a_contract_is_in_force_only_if_it_was_sent() -> None:
-    """The adapter hands over the system text that went out."""
-    step = run_of(inputs()).request("read")
-
-    assert [one.in_force for one in step.dump().contracts] == [True]
-    assert [one.in_force for one in step.dump("Something else.").contracts] == [False]
 
 
 def test_inputs_are_filled_in_with_what_the_adapter_observed() -> None:
