@@ -55,7 +55,7 @@ def render(name: str, dumps: Iterable[RequestDump]) -> str:
         style=style,
         script=script,
         library=library,
-        figures=Summary.of(series).figures,
+        figures=_figures(series),
         charts=charts,
         data=_data(charts),
         entries=[Entry(describe(request), explain(request.dump)) for request in last],
@@ -65,28 +65,21 @@ def render(name: str, dumps: Iterable[RequestDump]) -> str:
     )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """The run in a few figures, each a number and the word for it."""
-
-    figures: tuple[tuple[str, str], ...]
-
-    @classmethod
-    def of(cls, series: Series) -> Summary:
-        """Return the figures of a run; what nobody reported is left out."""
-        outcomes = Counter(series.outcomes)
-        counts: list[tuple[int | None, str]] = [
-            (len(series.numbers), "requests"),
-            *((outcomes[name] or None, name) for name in ("answered", "failed", "cancelled", "refused")),
-            (series.runs or None, "runs"),
-            (len(series.models), "models"),
-            (len(series.edits), "edits"),
-            (max(series.totals, default=0), "tokens at most"),
-            (_sum(series.inputs), "tokens in"),
-            (_sum(series.outputs), "tokens out"),
-            (_sum(series.cache_reads), "read from cache"),
-        ]
-        return cls(tuple((f"{count:,}", _word(count, word)) for count, word in counts if count is not None))
+def _figures(series: Series) -> tuple[tuple[str, str], ...]:
+    """The run in a few figures, each a number and the word for it; what nobody reported is left out."""
+    outcomes = Counter(series.outcomes)
+    counts: list[tuple[int | None, str]] = [
+        (len(series.numbers), "requests"),
+        *((outcomes[name] or None, name) for name in ("answered", "failed", "cancelled", "refused")),
+        (series.runs or None, "runs"),
+        (len(series.models), "models"),
+        (len(series.edits), "edits"),
+        (max(series.totals, default=0), "tokens at most"),
+        (_sum(series.inputs), "tokens in"),
+        (_sum(series.outputs), "tokens out"),
+        (_sum(series.cache_reads), "read from cache"),
+    ]
+    return tuple((f"{count:,}", _word(count, word)) for count, word in counts if count is not None)
 
 
 def _word(count: int, word: str) -> str:
