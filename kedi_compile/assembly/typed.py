@@ -1,4 +1,8 @@
-"""The door of the compiler: values of the types it knows, and no others."""
+"""The door of the compiler: values of the types it knows, and no others.
+
+Texts are looked at in `wording.py`; which inputs there are at all is in `inputs.py`. Source: Assembly specification,
+Inputs to the compiler.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Which requests of a dump are meant: each has its number in the file, and a person names it by that or by its id."""
+"""Which requests of a dump are meant.
+
+Each has its 1-based number in the file, and a person names it by that or by its id. How a file is read is in
+`kedi_compile/dump/reading.py`, what is shown of the requests that are chosen in `listing.py` and `expansion.py`.
+"""
 
 from __future__ import annotations
 
