@@ -2,8 +2,8 @@
 
 A tool records what it read in the evidence ledger and answers with the handle alone, so a body is sent once. What it
 changed or counted goes into the live frame. The tools are async, so that those of one answer write in its order; the
-host runs others in threads. `desk_agent.py` makes the agent; nothing here reads a clock, and the book
-and the log are the same in every run.
+host runs others in threads. `desk_agent.py` makes the agent; nothing here reads a clock, and the book and the log are
+the same in every run.
 """
 
 from __future__ import annotations
