@@ -168,11 +168,6 @@ def path_parts(path: str) -> tuple[str, ...]:
     return PurePosixPath(posixpath.normpath(path.replace("\\", "/"))).parts
 
 
-def canonical(name: str) -> str:
-    """Return a name that people write without what two ways of writing it may differ in: case and spacing."""
-    return " ".join(name.split()).casefold()
-
-
 @dataclass(frozen=True, slots=True)
 class Requirement:
     """A requirement that is not met yet.

@@ -26,7 +26,6 @@ from kedi_compile.assembly.frame import (
     SteeringSlot,
     Verification,
     WorkItem,
-    canonical,
     newest_touching,
 )
 from kedi_compile.assembly.inputs import RepositoryInstructions
@@ -34,7 +33,7 @@ from kedi_compile.assembly.items import Item, Trust
 from kedi_compile.assembly.late import proof_head
 from kedi_compile.assembly.places import Place
 from kedi_compile.assembly.sources import Fidelity, Source, Visibility
-from kedi_compile.assembly.wording import utf8_size
+from kedi_compile.assembly.wording import comparable, utf8_size
 from kedi_compile.errors import BrokenInvariant, InvariantViolation
 
 Invariant = Callable[[AssembledRequest], Iterator[BrokenInvariant]]
@@ -77,7 +76,7 @@ def single_current_frame(request: AssembledRequest) -> Iterator[BrokenInvariant]
 def no_duplicate_records(request: AssembledRequest) -> Iterator[BrokenInvariant]:
     """No two records of one kind have one id, whatever the case and spacing of its letters, or say the same."""
     shown = [item for item in request.items if item.form.is_shown and item.place.is_late]
-    for what, key in (("id", _canonical_id), ("words", _words)):
+    for what, key in (("id", _comparable_id), ("words", _words)):
         groups: dict[tuple[str, str], list[Item]] = {}
         for item in shown:
             groups.setdefault((item.kind, key(item)), []).append(item)
@@ -91,16 +90,16 @@ def no_duplicate_records(request: AssembledRequest) -> Iterator[BrokenInvariant]
                 )
 
 
-def _canonical_id(item: Item) -> str:
-    return item.id if isinstance(item.record, (Source, Mutation)) else canonical(item.id)
+def _comparable_id(item: Item) -> str:
+    return item.id if isinstance(item.record, (Source, Mutation)) else comparable(item.id)
 
 
 def _words(item: Item) -> str:
     match item.record:
         case WorkItem(title=title, note=note):
-            return canonical(f"{title}; {note}")
+            return comparable(f"{title}; {note}")
         case Requirement(text=text):
-            return canonical(text)
+            return comparable(text)
         case _:
             return item.id  # nothing but its id tells it from another
 

@@ -22,11 +22,11 @@ from kedi_compile.assembly.frame import (
     TaskEpoch,
     Verification,
     WorkItem,
-    canonical,
     newest_touching,
 )
 from kedi_compile.assembly.records import Records
 from kedi_compile.assembly.typed import typed
+from kedi_compile.assembly.wording import comparable
 from kedi_compile.errors import SHOWN, AssemblyError
 
 ACKNOWLEDGED: Final = "acknowledged by "
@@ -102,7 +102,7 @@ class LiveFrame:
             for record in self._of(Verification):
                 if record.passed and record.depends_on(mutation):
                     stale = replace(record, stale_by=mutation.id)
-                    self._records.amend((Verification, canonical(record.claim)), stale)
+                    self._records.amend((Verification, comparable(record.claim)), stale)
 
     @property
     def newest_mutation(self) -> str:
@@ -121,12 +121,12 @@ class LiveFrame:
                 verification = replace(verification, after="")  # which of its records the check saw, nobody knows
             later = newest_touching(verification, mutations) if verification.passed else None
             checked = replace(verification, stale_by=later.id if later else verification.stale_by)
-            key = (Verification, canonical(verification.claim))
+            key = (Verification, comparable(verification.claim))
             self._records.put(key, checked, "superseded by a newer check of the claim")
 
     def require(self, requirement: Requirement) -> None:
         """Note a requirement that is not met."""
-        key = canonical(typed(requirement, Requirement, "The live frame").id)
+        key = comparable(typed(requirement, Requirement, "The live frame").id)
         self._put(Requirement, key, requirement, "superseded by a newer record of the requirement")
 
     def resolve(self, requirement_id: str, reason: str) -> None:
@@ -135,13 +135,13 @@ class LiveFrame:
         Raises:
             AssemblyError: there is no such requirement.
         """
-        if self._drop(Requirement, canonical(requirement_id), reason) is None:
+        if self._drop(Requirement, comparable(requirement_id), reason) is None:
             msg = f"There is no unresolved requirement {requirement_id!r}; {self._known(Requirement)}"
             raise AssemblyError(msg)
 
     def work(self, item: WorkItem) -> None:
         """Make a work item's card the current one."""
-        key = canonical(typed(item, WorkItem, "The live frame").id)
+        key = comparable(typed(item, WorkItem, "The live frame").id)
         self._put(WorkItem, key, item, "superseded by a newer card of the work item")
 
     def retire_work(self, item_id: str, reason: str) -> None:
@@ -150,7 +150,7 @@ class LiveFrame:
         Raises:
             AssemblyError: there is no such work item.
         """
-        if self._drop(WorkItem, canonical(item_id), reason) is None:
+        if self._drop(WorkItem, comparable(item_id), reason) is None:
             msg = f"There is no work item {item_id!r}; {self._known(WorkItem)}"
             raise AssemblyError(msg)
 

@@ -23,6 +23,11 @@ def normalised(text: str) -> str:
     return "\n".join(line.rstrip() for line in lines).strip("\n")
 
 
+def comparable(text: str) -> str:
+    """Return a text without what two ways of writing it may differ in: case and spacing."""
+    return " ".join(text.split()).casefold()
+
+
 def digest_of(text: str) -> str:
     """Return the sha256 of the text's UTF-8 bytes, in hexadecimal."""
     return hashlib.sha256(text.encode()).hexdigest()

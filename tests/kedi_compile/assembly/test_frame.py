@@ -19,7 +19,7 @@ from kedi_compile.assembly import (
     Verification,
     WorkItem,
 )
-from kedi_compile.assembly.frame import ProofState, canonical, newest_touching
+from kedi_compile.assembly.frame import ProofState, newest_touching
 from kedi_compile.errors import AssemblyError, UnknownInputError
 
 
@@ -122,8 +122,3 @@ def test_the_newest_mutation_behind_a_check_is_found(after: str | None, newest: 
     found = newest_touching(Verification("c", passed=True, paths=("a.py",), after=after), mutations)
 
     assert (found.id if found else None) == newest
-
-
-def test_a_name_is_canonical_without_case_and_spacing() -> None:
-    """However people write it."""
-    assert canonical(" Fix  the\nTests") == "fix the tests"

@@ -9,6 +9,7 @@ from kedi_compile.assembly.wording import (
     check_optional,
     check_text,
     check_texts,
+    comparable,
     digest_of,
     fence_of,
     fenced,
@@ -31,6 +32,11 @@ from kedi_compile.errors import AssemblyError
 def test_the_same_words_have_the_same_bytes(text: str, plain: str) -> None:
     """Line feeds, composed characters, and nothing blank at ends, on every platform."""
     assert normalised(text) == plain
+
+
+def test_a_text_is_compared_without_case_and_spacing() -> None:
+    """However people write it."""
+    assert comparable(" Fix  the\nTests") == "fix the tests"
 
 
 def test_a_digest_is_the_sha256_of_the_utf8_bytes() -> None:
