@@ -224,6 +224,16 @@ def test_no_two_modules_import_each_other() -> None:
     assert left == {}
 
 
+def test_the_map_of_the_assembly_names_each_of_its_files_once() -> None:
+    """A room of many files opens with where to look for what."""
+    room = CORE / "assembly"
+    docstring = ast.get_docstring(tree_of(room / "__init__.py"), clean=False) or ""
+    lines = [line for line in docstring.splitlines() if line.startswith("    ")]
+    named = sorted(words.split()[-1] for line in lines for words in line.split(" · "))
+
+    assert named == sorted(path.stem for path in room.glob("[!_]*.py"))
+
+
 def _home(path: Path) -> Path:
     return ADAPTERS if path.is_relative_to(ADAPTERS) else ROOT
 

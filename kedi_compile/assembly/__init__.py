@@ -1,7 +1,12 @@
 """Request assembly: typed inputs become one request in a fixed, audited order.
 
-`RequestCompiler` compiles; `LiveFrame` and `EvidenceLedger` are what a task goes on with between requests. The names
-here are what users import; the rest of the room is its own.
+    what a task goes on with      records · sources · evidence · frame · live_frame
+    which contracts apply         contract · contract_files · contracts · phases
+    what comes in                 inputs · live_request · typed · wording · ui_tokens
+    what stands where, and fits   places · items · stable · late · source_forms · reduction
+    the request, and its run      compiler · assembled · invariants · report · run
+
+The names here are what users import; the rest of the room is its own. Source: Assembly specification.
 """
 
 from kedi_compile.assembly.assembled import AssembledRequest, Section
