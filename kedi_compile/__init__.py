@@ -45,6 +45,7 @@ from kedi_compile.errors import (
     KediError,
     TurnCompileError,
     TurnStreamError,
+    UnknownInputError,
     UnknownRecordError,
     Violation,
 )
@@ -108,6 +109,7 @@ __all__ = [
     "TurnCompileError",
     "TurnRequest",
     "TurnStreamError",
+    "UnknownInputError",
     "UnknownRecordError",
     "UsageCheckpoint",
     "Violation",

@@ -59,6 +59,7 @@ CORE = [
     "TurnCompileError",
     "TurnRequest",
     "TurnStreamError",
+    "UnknownInputError",
     "UnknownRecordError",
     "UsageCheckpoint",
     "Violation",

@@ -109,7 +109,9 @@ def _placed(message: BaseMessage, tails: Sequence[Tail]) -> Iterator[BaseMessage
 
 
 def _around(content: Content, tail: Tail) -> Content:
-    return [_block(tail.before), *_blocks(content), *([_block(tail.slot)] if tail.slot else [])]
+    # Some servers join the blocks of a message without anything between them.
+    behind = [_block(f"\n\n{tail.slot}")] if tail.slot else []
+    return [_block(f"{tail.before}\n\n"), *_blocks(content), *behind]
 
 
 def _blocks(content: Content) -> list[str | dict[Any, Any]]:

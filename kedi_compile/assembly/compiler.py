@@ -178,10 +178,14 @@ def operated(compiler: object, environ: Mapping[str, str]) -> RequestCompiler | 
     if compiler is None:
         return None
     if not isinstance(compiler, RequestCompiler) or compiler.inputs is None:
-        what = "has no `inputs`" if isinstance(compiler, RequestCompiler) else f"is {compiler!r}"
+        what = "has no `inputs`" if isinstance(compiler, RequestCompiler) else f"is {_kind(compiler)}"
         msg = f"`request_compiler` {what}; give a RequestCompiler with `inputs=`, or None"
         raise HistoryConfigurationError(msg)
     return compiler.with_modules(operator_modules(environ))
+
+
+def _kind(value: object) -> str:
+    return f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
 
 
 def _phase(tool: str, phase: str) -> Phase:

@@ -88,13 +88,13 @@ class ContractRegistry:
         Raises:
             AssemblyError: the message lists the unknown and the known names.
         """
-        unknown = sorted(
-            {f"{module.id!r} (from {module.by})" for module in modules if module.id not in self._contracts}
-        )
+        named = [module for module in modules if module.id not in self._contracts]
+        unknown = sorted({f"{module.id!r} (from {module.by})" for module in named})
         if unknown:
             known = ", ".join(sorted(self._contracts))
             there = f"known are {known}" if known else "the registry is empty"
-            msg = f"There is no contract {', '.join(unknown)}; {there}"
+            commas = "; ids are separated by commas" if any(" " in module.id for module in named) else ""
+            msg = f"There is no contract {', '.join(unknown)}; {there}{commas}"
             raise AssemblyError(msg)
 
     def select(self, observed: ObservedPhase, modules: Iterable[NamedModule] = ()) -> tuple[SelectedContract, ...]:

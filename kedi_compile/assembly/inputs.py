@@ -285,7 +285,7 @@ _ITEMS: Final[Mapping[str, type]] = MappingProxyType(
 
 def _unknown(where: str, value: object, kinds: type | UnionType) -> UnknownInputError:
     right = kinds.__name__ if isinstance(kinds, type) else str(kinds)
-    return UnknownInputError(f"{where} is {type(value).__name__}, and must be {right}; there is no other way in")
+    return UnknownInputError(f"{where} is {type(value).__name__}, and must be {right}; nothing is converted")
 
 
 def _refuse_twins(what: str, names: Sequence[str]) -> None:

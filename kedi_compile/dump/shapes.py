@@ -214,6 +214,14 @@ SHAPES: Final[tuple[Shape, ...]] = (
         flags=re.IGNORECASE,
     ),
     _shape(
+        "query parameter",
+        "? &",
+        r"""[?&] (?: [\w-]{0,32}? (?: token|secret|signature|api[-_]?key|access[-_]?key ) | key | sig | auth ) =
+            (?! \d{1,12} (?: [&\s] | \Z ) ) ( [^&\s"'<>#\[\\]{4,}+ )""",
+        1,
+        flags=re.IGNORECASE,
+    ),
+    _shape(
         "secret",
         "--",
         rf"""--(?: [a-z]{{1,32}}- ){{0,4}} (?:

@@ -183,6 +183,15 @@ def test_contracts_follow_the_phase_that_the_tool_calls_show(run: Any) -> None:
     ]
 
 
+def test_joined_blocks_of_a_message_stand_apart() -> None:
+    """Some servers, and `text`, join them without anything between; no fence and no heading may run into the next."""
+    transport = answering("done")
+
+    wrapped(transport, RequestCompiler(inputs=steered())).invoke([HumanMessage("now")])
+
+    assert transport.requests[0][1].text == f"{EPOCH}\n\nnow\n\n{SLOT}"
+
+
 def test_what_earlier_turns_called_shows_no_phase() -> None:
     """The phase is that of the user's current message."""
     transport = answering("done")
@@ -204,10 +213,10 @@ def test_a_prompt_of_several_blocks_stays_whole(ask: Any) -> None:
     ask(wrapped(transport, RequestCompiler(inputs=steered())), [given])
 
     assert transport.requests[0][1].content == [
-        {"type": "text", "text": EPOCH},
+        {"type": "text", "text": f"{EPOCH}\n\n"},
         {"type": "text", "text": "look"},
         image,
-        {"type": "text", "text": SLOT},
+        {"type": "text", "text": f"\n\n{SLOT}"},
     ]
     assert given.content == [{"type": "text", "text": "look"}, image]
 

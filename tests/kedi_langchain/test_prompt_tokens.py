@@ -99,7 +99,7 @@ def test_each_block_of_a_prompt_is_cleaned(ask: Any, name: str) -> None:
 
     ask(wrapped(transport), [HumanMessage(given)])
 
-    assert transport.requests[0][1].content == [text(EPOCH), *cleaned]
+    assert transport.requests[0][1].content == [text(f"{EPOCH}\n\n"), *cleaned]
 
 
 EMPTY = pytest.mark.parametrize(

@@ -64,4 +64,8 @@ def _shown(message: BaseMessage) -> str:
     if isinstance(message, ToolMessage) or not isinstance(message, HumanMessage) or isinstance(message.content, str):
         return lines([message])[0]
     blocks = [block if isinstance(block, str) else block.get("text", block["type"]) for block in message.content]
-    return f"< {' | '.join(blocks)}"
+    return f"< {' | '.join(block.removeprefix(BREAK).removesuffix(BREAK) for block in blocks)}"
+
+
+BREAK: Final = "\n\n"
+"""What parts an assembled text from the user's, for servers that join the blocks of a message."""

@@ -91,6 +91,7 @@ NAMED = (
     _named("bearer token", '{"authorization": "Bearer ', "abc-" + LETTERS[:8], '"}'),
     _named("bearer token", "('authorization', 'Bearer ", LETTERS[:12], "')"),
     _named("bearer token", "the header bearer ", LETTERS[:20]),
+    _named("query parameter", "https://host.test/a?token=", "zzzzsecretzz", "&page=2"),
     _named("basic credentials", "Authorization: Basic ", "dXNlcjpwYXNzd29yZA=="),
     _named("basic credentials", "with Basic ", "dXNlcjpwYXNzd29yZDE="),
     _named("authorization", "authorization: ", LETTERS[:20]),

@@ -148,7 +148,12 @@ def _said(message: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         return
     content = message.get("content") or []
     for block in [{"type": "text", "text": content}] if isinstance(content, str) else content:
-        yield role, block["text"] if "text" in block else f"<{_KINDS.get(block['type'], block['type'])}>"
+        yield role, _plain(block["text"]) if "text" in block else f"<{_KINDS.get(block['type'], block['type'])}>"
+
+
+def _plain(text: str) -> str:
+    """A text without what parts it from its neighbours, for servers that join the blocks of a message."""
+    return text.removeprefix("\n\n").removesuffix("\n\n")
 
 
 _KINDS: Final = {"tool_result": "result", "image_url": "image", "input_image": "image"}

@@ -75,7 +75,7 @@ def test_with_modules_leaves_the_compiler_as_it_is() -> None:
     ("compiler", "fault"),
     [
         (RequestCompiler(), "`request_compiler` has no `inputs`; give a RequestCompiler with `inputs=`, or None"),
-        ("x", "`request_compiler` is 'x'; give a RequestCompiler with `inputs=`, or None"),
+        ("x", "`request_compiler` is str; give a RequestCompiler with `inputs=`, or None"),
     ],
 )
 def test_an_adapter_needs_a_compiler_with_inputs(compiler: Any, fault: str) -> None:

@@ -60,7 +60,7 @@ def test_an_unknown_input_is_a_type_error(name: str) -> None:
         inputs(**{name: value})
 
     assert str(raised.value) == (
-        f"`RequestInputs.{name}` is {type(value).__name__}, and must be {right}; there is no other way in"
+        f"`RequestInputs.{name}` is {type(value).__name__}, and must be {right}; nothing is converted"
     )
     assert isinstance(raised.value, TypeError)
 
@@ -76,7 +76,7 @@ def test_an_unknown_input_is_a_type_error(name: str) -> None:
 )
 def test_an_unknown_item_of_an_input_is_a_type_error(options: dict[str, Any], fault: str) -> None:
     """With its place."""
-    with pytest.raises(UnknownInputError, match=f"^{re.escape(fault)}; there is no other way in$"):
+    with pytest.raises(UnknownInputError, match=f"^{re.escape(fault)}; nothing is converted$"):
         inputs(**options)
 
 
