@@ -151,5 +151,8 @@ def refuse_wrapped(model: object) -> None:
         HistoryConfigurationError: the model is wrapped already.
     """
     if isinstance(model, EditingModel):
-        msg = f"This {type(model).__name__} is wrapped already, and its requests would be edited twice; give the model as it was before `.wrap`"
+        msg = (
+            f"This {type(model).__name__} is wrapped already, and its requests would be edited twice; give the model as "
+            "it was before `.wrap`"
+        )
         raise HistoryConfigurationError(msg)

@@ -39,7 +39,10 @@ def refuse_rivals(adapter: Adapter, root: AbstractCapability[Any]) -> None:
         raise HistoryConfigurationError(msg)
     editors = [one for one in _adapters(adapter, root) if one.is_active]
     if len(editors) > 1:
-        msg = f"{len(editors)} `PydanticAdapter`s with a processor, an archive or a request compiler stand on one agent; keep one"
+        msg = (
+            f"{len(editors)} `PydanticAdapter`s with a processor, an archive or a request compiler stand on one agent; "
+            "keep one"
+        )
         raise HistoryConfigurationError(msg)
 
 
