@@ -94,8 +94,8 @@ def process(
     if archived is not None:
         staged = archived if staged is None else edited_again(staged, archived)
         candidate = revision.edited(staged.messages)
-    is_wanted = yield from _is_wanted(policy, candidate, info, usage)
-    if staged is None and not is_wanted:
+    is_to_edit = yield from _is_to_edit(policy, candidate, info, usage)
+    if staged is None and not is_to_edit:
         lifecycle.move(RequestState.SKIPPED)
         return Skipped()
     if policy.condition is not None:
@@ -103,14 +103,14 @@ def process(
         if staged is not None:
             candidate.check_unchanged(candidate.messages)
     lifecycle.move(RequestState.EDITING)
-    outcome: Outcome[MessageT] = (yield from _edit(policy, candidate, info, usage)) if is_wanted else Unchanged()
+    outcome: Outcome[MessageT] = (yield from _edit(policy, candidate, info, usage)) if is_to_edit else Unchanged()
     if staged is not None:
         outcome = edited_again(staged, outcome)
     lifecycle.move(RequestState.STAGED if isinstance(outcome, Staged) else RequestState.UNCHANGED)
     return outcome
 
 
-def _is_wanted(
+def _is_to_edit(
     policy: HistoryPolicy[MessageT], revision: Revision[MessageT], info: RequestInfo, usage: UsageMeter[Any]
 ) -> Generator[Question, object, bool]:
     """Ask the condition, if there is one, whether the processor is to run."""
