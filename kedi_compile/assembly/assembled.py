@@ -165,9 +165,7 @@ class AssembledRequest:
         """What the request says about itself, as it was compiled; how it was sent, its run knows."""
         epoch = self.frame.epoch
         return AssemblyDump(
-            epoch=EpochDump(
-                id=epoch.id, raw_objective=epoch.raw_objective, objective=epoch.objective or epoch.raw_objective
-            ),
+            epoch=EpochDump(id=epoch.id, raw_objective=epoch.raw_objective, objective=epoch.objective_now),
             tier=self.tier,
             flags=self.flags,
             phase=self.phase.phase,

@@ -124,7 +124,7 @@ class RequestCompiler:
         most, whole = inputs.budget.most_at_once, inputs.budget.room
         room = whole if most is None else most
         requirements = tuple(one.text for one in request.frame.requirements)
-        objective = request.frame.epoch.objective or request.frame.epoch.raw_objective
+        objective = request.frame.epoch.objective_now
         return tuple(
             ExtractionRequest(item.record, objective, requirements, wish, room)
             for item in request.items

@@ -38,6 +38,11 @@ class TaskEpoch:
         if self.objective is not None:
             check_text(self.objective, f"The objective of task epoch {self.id!r}")
 
+    @property
+    def objective_now(self) -> str:
+        """What is being worked on: the user's own words where no other objective is given."""
+        return self.objective or self.raw_objective
+
 
 @dataclass(frozen=True, slots=True)
 class SteeringSlot:

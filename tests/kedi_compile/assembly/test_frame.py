@@ -122,3 +122,12 @@ def test_the_newest_mutation_behind_a_check_is_found(after: str | None, newest: 
     found = newest_touching(Verification("c", passed=True, paths=("a.py",), after=after), mutations)
 
     assert (found.id if found else None) == newest
+
+
+@pytest.mark.parametrize(("objective", "now"), [(None, "Make it work."), ("Find the bug.", "Find the bug.")])
+def test_the_users_words_are_the_objective_where_no_other_is_given(objective: str | None, now: str) -> None:
+    """They are kept beside one that is given."""
+    epoch = TaskEpoch("e1", "Make it work.", objective)
+
+    assert epoch.objective_now == now
+    assert epoch.raw_objective == "Make it work."
