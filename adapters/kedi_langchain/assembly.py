@@ -21,13 +21,12 @@ from kedi_compile.assembly.ui_tokens import UiTokens
 from kedi_compile.history.context import RequestInfo
 from kedi_compile.history.policy import HistoryPolicy
 from kedi_compile.session import begin_assembly
+from kedi_langchain.blocks import Content
 from kedi_langchain.dialect import DIALECT
 from kedi_langchain.prompt import without_ui_tokens
 
 _KEPT: Final = 1_024
 """How many runs that may be paused are remembered."""
-
-Content = str | list[str | dict[Any, Any]]
 
 
 class RunTails:

@@ -12,6 +12,9 @@ from typing import Any, Final
 
 from kedi_compile import ProtectedReason
 
+Content = str | list[str | dict[Any, Any]]
+"""What a message holds: a text, or blocks."""
+
 Reasons = frozenset[ProtectedReason]
 
 SIGNED: Final[Reasons] = frozenset({ProtectedReason.SIGNED_REASONING})

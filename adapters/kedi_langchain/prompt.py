@@ -15,9 +15,8 @@ from kedi_compile.assembly.ui_tokens import UiTokens
 from kedi_compile.history.drive import drive, drive_sync
 from kedi_compile.history.prompt import UserPromptSubmit, submit
 from kedi_compile.question import Question
+from kedi_langchain.blocks import Content
 from kedi_langchain.pauses import letting_the_graph_pause
-
-Content = str | list[str | dict[Any, Any]]
 
 
 class PromptHook:
