@@ -57,8 +57,8 @@ def offline(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
 compiler = RequestCompiler(
     ContractRegistry(
         [
-            Contract("looking", "1", "Read before you answer.", {"explore", "mixed"}),
-            Contract("changing", "1", "One change at a time.", {"implement", "mixed"}),
+            Contract("looking", "1", "Read before you answer.", {"explore"}),
+            Contract("changing", "1", "One change at a time.", {"implement"}),
         ]
     ),
     inputs=RequestInputs(StableCore("Say so if you do not know."), frame, evidence),

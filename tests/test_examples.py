@@ -77,6 +77,7 @@ def test_the_examples_are_these() -> None:
         "assembly_first.py",
         "assembly_langchain.py",
         "assembly_pydantic_ai.py",
+        "assembly_service.py",
         "conditional.py",
         "conversation_first.py",
         "conversation_handover.py",
