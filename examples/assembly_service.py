@@ -47,7 +47,7 @@ def inputs(live: LiveRequest) -> RequestInputs:
     return RequestInputs(StableCore("Say so if you do not know."), desk.frame, desk.evidence)
 
 
-def offline(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+def offline(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
     """Stand in for a model: look an order up once, and answer from the evidence."""
     texts = "\n".join(str(getattr(part, "content", "")) for message in messages for part in message.parts)
     known = dict(re.findall(r"order (\d) is (\w+)", texts))
