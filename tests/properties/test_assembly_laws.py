@@ -37,9 +37,10 @@ from kedi_compile.assembly import (
     Verification,
     Visibility,
 )
-from kedi_compile.assembly.frame import ProofState, canonical, newest_touching
+from kedi_compile.assembly.frame import ProofState, newest_touching
 from kedi_compile.assembly.run import AssembledStep, Tail
 from kedi_compile.assembly.ui_tokens import UiTokens
+from kedi_compile.assembly.wording import comparable
 from kedi_compile.errors import AssemblyError, BudgetExceeded
 from kedi_compile.tokens import text_tokens
 
@@ -174,9 +175,9 @@ def test_no_key_ever_has_two_current_records(done: list[Operation]) -> None:
         now = live.snapshot()
         for keys in (
             [one.id for one in now.mutations],
-            [canonical(one.claim) for one in now.verifications],
-            [canonical(one.id) for one in now.requirements],
-            [canonical(one.id) for one in now.work],
+            [comparable(one.claim) for one in now.verifications],
+            [comparable(one.id) for one in now.requirements],
+            [comparable(one.id) for one in now.work],
         ):
             assert len(keys) == len(set(keys))
 
@@ -212,7 +213,7 @@ class Watched(LiveFrame):
     def verify(self, verification: Verification) -> None:
         ids = [change.id for change in self.changes]
         named = ids.index(verification.after) + 1 if verification.after in ids else 0
-        self.seen[canonical(verification.claim)] = len(ids) if verification.after is None else named
+        self.seen[comparable(verification.claim)] = len(ids) if verification.after is None else named
         super().verify(verification)
 
 
@@ -247,7 +248,7 @@ def test_a_stale_success_is_never_shown_as_current(done: list[Operation]) -> Non
         now = live.snapshot()
         for check in now.verifications:
             if check.state is ProofState.PASSED:
-                later = live.changes[live.seen[canonical(check.claim)] :]
+                later = live.changes[live.seen[comparable(check.claim)] :]
                 assert not any(check.depends_on(change) for change in later)
                 assert newest_touching(check, now.mutations) is None
 

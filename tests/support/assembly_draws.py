@@ -27,7 +27,7 @@ from kedi_compile.assembly import (
     WorkItem,
     WorkState,
 )
-from kedi_compile.assembly.frame import canonical
+from kedi_compile.assembly.wording import comparable
 from kedi_compile.errors import AssemblyError
 
 NAMES = ["a", "b", "A", "b/c", "x\n# Active steering", "```", "/clear", "\u00e9\u2028", "b/../a", "."]
@@ -144,12 +144,12 @@ def frames(draw: st.DrawFn) -> LiveFrame:
         do(live)
     seen: set[str] = set()
     for item in live.snapshot().work:
-        said = canonical(f"{item.title}; {item.note}")
+        said = comparable(f"{item.title}; {item.note}")
         if said in seen:
             live.retire_work(item.id, "says the same")
         seen.add(said)
     for one in live.snapshot().requirements:
-        if (said := canonical(one.text)) in seen:
+        if (said := comparable(one.text)) in seen:
             live.resolve(one.id, "says the same")
         seen.add(said)
     return live
