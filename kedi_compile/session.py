@@ -1,6 +1,7 @@
 """One run of a host, as the verbs an adapter calls.
 
-    edit · assemble · check_binding · sent · observe · close     a request and the run, as they go
+    edit · assemble · sent · observe · close                     a request and the run, as they go
+    check_binding · check_fallback                               an attempt at a model that came late
     reuse · undo · undo_archives                                 another attempt, and what is given up
     report                                                       what there is to tell of the request
 
@@ -15,7 +16,7 @@ import warnings
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Generic, TypeVar
+from typing import Generic, NoReturn, TypeVar
 
 from kedi_compile.assembly import LiveRequest, RequestCompiler
 from kedi_compile.assembly.reduction import Count
@@ -280,14 +281,38 @@ class RunSession(Generic[MessageT]):
             HistoryProcessingValidationError: one of them binds reasoning that the edit left behind a change.
         """
         if staged.bound and self._policy.binding_for(model_names) is not None:
-            detail = (
-                f"Reasoning in {entries_text(staged.bound)} is bound to the unedited history by {model_names[0]}; keep "
-                "what stands before them, drop their groups, or use bound_reasoning='strip'"
+            self._refuse_bound(
+                staged.bound,
+                f"the unedited history by {model_names[0]}; keep what stands before them, drop their groups, or use "
+                "bound_reasoning='strip'",
             )
-            error = HistoryProcessingValidationError([Violation("bound_reasoning", detail, entries=staged.bound)])
-            if self._reports:
-                self._report = refused_report(error, generation=self._report.generation_before)
-            raise error
+
+    def check_fallback(self, messages: Sequence[MessageT], info: RequestInfo, model_names: tuple[str, ...]) -> None:
+        """Check an assembled request against the models an attempt goes to, which a fallback may have changed.
+
+        `messages` are the history as it was edited, and `info` is the request's.
+
+        Raises:
+            HistoryProcessingValidationError: one of them binds reasoning of an earlier run to what was assembled there.
+        """
+        if self._assembly is None or self._policy.binding_for(model_names) is None:
+            return
+        revision = self.revision(messages)
+        own = 0 if info.request_index == 1 or not revision.spans else len(messages) - revision.spans[-1].start
+        earlier = revision.facts[: len(messages) - own]
+        if bound := tuple(entry for entry, fact in enumerate(earlier) if fact.bound):
+            self._refuse_bound(
+                bound,
+                f"what earlier runs assembled around it by {model_names[0]}; fall back to a model that does not bind "
+                "it, or set bound_reasoning='strip', which holds for every model",
+            )
+
+    def _refuse_bound(self, entries: tuple[int, ...], to_what: str) -> NoReturn:
+        detail = f"Reasoning in {entries_text(entries)} is bound to {to_what}"
+        error = HistoryProcessingValidationError([Violation("bound_reasoning", detail, entries=entries)])
+        if self._reports:
+            self._report = refused_report(error, generation=self._report.generation_before)
+        raise error
 
     def observe(
         self, sent: Sequence[MessageT], response: MessageT | None, tokens: int | None, info: RequestInfo

@@ -117,6 +117,7 @@ class EditedRequest:
         if isinstance(outcome, Staged):
             self.session.check_binding(outcome, self.info.model_names)
         taken = replace(self, shown=shown)._finished(outcome)  # noqa: SLF001  # its own class
+        self.session.check_fallback(taken.history, self.info, self.info.model_names)
         return taken if assembled is None else replace(taken, tails=tails)._with_assembled(assembled)  # noqa: SLF001
 
     def _finished(self, outcome: Outcome[BaseMessage]) -> EditedRequest:

@@ -152,7 +152,7 @@ def refuse_wrapped(model: object) -> None:
     """
     if isinstance(model, EditingModel):
         msg = (
-            f"This {type(model).__name__} is wrapped already, and its requests would be edited twice; give the model as "
-            "it was before `.wrap`"
+            f"This {type(model).__name__} is wrapped already, and its requests would be edited twice; give the model "
+            "as it was before `.wrap`"
         )
         raise HistoryConfigurationError(msg)

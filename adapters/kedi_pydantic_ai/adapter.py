@@ -316,12 +316,13 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         self._step.response = None
         if not self.is_active:
             return request_context
+        names = tuple(model.model_name for model in serving_models(request_context.model))
         if (staged := self._step.staged) is not None:
             self._step.validated = completed(staged.messages, request_context.messages, self._step.snapshot)
-            names = tuple(model.model_name for model in serving_models(request_context.model))
             self._session.check_binding(staged, names)
             self._drop_old_state(request_context)
-        if (assembled := self._step.assembled) is not None:
+        if (assembled := self._step.assembled) is not None and self._step.info is not None:
+            self._session.check_fallback(request_context.messages, self._step.info, names)
             put_assembled(request_context, assembled, self._tails)
             self._step.validated = self._tails.put(self._step.validated, assembled.tails)
         self._session.sent()

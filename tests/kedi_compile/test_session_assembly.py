@@ -11,7 +11,7 @@ import pytest
 
 from assemblies import EPOCH, SYSTEM, compiler, failing, given_by, noting
 from assembling import inputs, limited
-from kedi_compile import AssemblyError, BudgetExceeded
+from kedi_compile import AssemblyError, BudgetExceeded, HistoryProcessingValidationError
 from kedi_compile.assembly import LiveRequest, ModelTier, RequestCompiler, RuntimeEnvironment
 from kedi_compile.assembly.run import AssembledStep, Standing
 from kedi_compile.history.flow import Skipped, Staged
@@ -19,7 +19,7 @@ from kedi_compile.history.lifecycle import RequestState
 from kedi_compile.history.policy import HistoryPolicy
 from kedi_compile.history.report import UNCHAINED
 from kedi_compile.session import RunSession, begin_assembly
-from toy import INFO, NOW, Message, ToyDialect, says, talk, two_talks, user
+from toy import INFO, NOW, Message, ToyDialect, answers, calls, says, talk, two_talks, user
 
 LIVE = LiveRequest(1, "toy:small")
 STANDING = Standing("now", {"now"})
@@ -194,3 +194,42 @@ def test_each_run_has_an_assembly_of_its_own() -> None:
     shared, policy = compiler(), Tried("sync", compiler()).policy
 
     assert begin_assembly(shared, policy, ToyDialect()) is not begin_assembly(shared, policy, ToyDialect())
+
+
+EARLIER = [user("q"), says("a", signature="sig"), user(NOW)]
+
+
+@pytest.mark.parametrize("index", [1, 2])
+def test_a_fallback_to_a_model_that_binds_what_earlier_runs_left_is_refused(index: int) -> None:
+    """What they had assembled around it is not sent again, at no request of the run."""
+    run = Tried("sync", compiler(), reports=True).session
+
+    with pytest.raises(HistoryProcessingValidationError) as caught:
+        run.check_fallback(EARLIER, replace(INFO, request_index=index), ("claude-opus-5-5",))
+
+    assert [(one.rule, one.entries) for one in caught.value.violations] == [("bound_reasoning", (1,))]
+    assert "is bound to what earlier runs assembled around it by claude-opus-5-5" in str(caught.value)
+    assert run.report().outcome == "refused"
+
+
+def test_a_fallback_takes_the_reasoning_of_the_run_itself() -> None:
+    """Its late texts are sent again, so that nothing before it changed."""
+    run = Tried("sync", compiler()).session
+    loop = [user("q"), says("a"), user(NOW), calls("c1", signature="sig"), answers("c1")]
+
+    run.check_fallback(loop, replace(INFO, request_index=2), ("claude-opus-5-5",))
+    with pytest.raises(HistoryProcessingValidationError):
+        run.check_fallback(loop, replace(INFO, request_index=1), ("claude-opus-5-5",))
+
+
+@pytest.mark.parametrize("names", [("small",), ("small", "claude-sonnet-4-5")])
+def test_a_fallback_to_a_model_that_does_not_bind_passes(names: tuple[str, ...]) -> None:
+    """Whatever stands in the history."""
+    Tried("sync", compiler()).session.check_fallback(EARLIER, INFO, names)
+
+
+def test_without_a_compiler_a_fallback_is_not_looked_at() -> None:
+    """Nothing was assembled around anything."""
+    policy: HistoryPolicy[Message] = HistoryPolicy()
+
+    RunSession(policy, ToyDialect(), owner=None).check_fallback(EARLIER, INFO, ("claude-opus-5-5",))
