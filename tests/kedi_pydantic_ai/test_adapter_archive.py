@@ -362,7 +362,7 @@ def test_a_second_editor_is_refused() -> None:
     """A `ProcessHistory` would take checkpoints out, two archives would make two of each."""
     with pytest.raises(HistoryConfigurationError, match="`ProcessHistory` stands beside an adapter that edits"):
         agent_of(Script(), adapter(history_archive=archive()), ProcessHistory(lambda messages: messages))
-    with pytest.raises(HistoryConfigurationError, match="2 `PydanticAdapter`s that edit the history"):
+    with pytest.raises(HistoryConfigurationError, match="2 `PydanticAdapter`s with a processor, an archive or a"):
         agent_of(Script(), adapter(history_archive=archive()), adapter(history_archive=archive()))
 
 
