@@ -26,6 +26,8 @@ _TICKS: Final = 10
 
 _PALETTE: Final = ("#2b7bba", "#e08e0b", "#0e9f7e", "#7cc0ea", "#d55e00", "#cc79a7", "#b8a100")
 """After Okabe and Ito, each moved so far that it is seen on white and on near-black."""
+_UNTROUBLED: Final = frozenset({"answered", "sent"})
+"""Outcomes of a request that brought an answer, or may have: nobody saw what came back of one that was `sent`."""
 ACCENT, QUIET, WARNING = "#2b7bba", "#8f959c", "#d55e00"
 
 
@@ -101,9 +103,9 @@ def _range(values: Sequence[int]) -> str:
 def _add_trouble(figure: go.Figure, series: Series, picked: Picked) -> None:
     """Mark the bars of which a request brought no answer."""
     marked = [
-        (index, next(outcome for outcome in outcomes if outcome != "answered"))
+        (index, trouble[0])
         for index, outcomes in zip(picked.indices, picked.split(series.outcomes), strict=True)
-        if set(outcomes) != {"answered"}
+        if (trouble := [outcome for outcome in outcomes if outcome not in _UNTROUBLED])
     ]
     if marked:
         figure.add_scatter(

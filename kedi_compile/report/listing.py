@@ -6,17 +6,24 @@ true of. The cells come from `rows.py`. Lines are laid out here because the word
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from rich.console import Console
 from rich.text import Text
 
+from kedi_compile.dump.schema import Outcome
 from kedi_compile.report.plain import on_one_line, shorten
 from kedi_compile.report.rows import UNKNOWN, Row, describe
 from kedi_compile.report.selection import Numbered
 
-OUTCOME_STYLES: Final = {"answered": "green", "failed": "red", "cancelled": "yellow", "refused": "red"}
+OUTCOME_STYLES: Final[Mapping[Outcome, str]] = {
+    "answered": "green",
+    "sent": "dim",
+    "failed": "red",
+    "cancelled": "yellow",
+    "refused": "red",
+}
 _NAME_WIDTH: Final = 40
 
 

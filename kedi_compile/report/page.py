@@ -14,13 +14,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
-from kedi_compile.dump.schema import RequestDump
+from kedi_compile.dump.schema import Outcome, RequestDump
 from kedi_compile.report.charts import Chart, draw
 from kedi_compile.report.decision import NUMERIC, Block, explain
 from kedi_compile.report.plain import spell_out
@@ -70,7 +70,7 @@ def _figures(series: Series) -> tuple[tuple[str, str], ...]:
     outcomes = Counter(series.outcomes)
     counts: list[tuple[int | None, str]] = [
         (len(series.numbers), "requests"),
-        *((outcomes[name] or None, name) for name in ("answered", "failed", "cancelled", "refused")),
+        *((outcomes[name] or None, name) for name in get_args(Outcome)),
         (series.runs or None, "runs"),
         (len(series.models), "models"),
         (len(series.edits), "edits"),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from kedi_compile.dump.schema import AssemblyDump, HistoryDump, RequestDump
+from kedi_compile.dump.schema import AssemblyDump, HistoryDump, Outcome, RequestDump
 from kedi_compile.report.selection import Numbered
 
 UNKNOWN: Final = "-"
@@ -30,7 +30,7 @@ class Row:
     index: str
     adapter: str
     model: str
-    outcome: str
+    outcome: Outcome
     tokens: str
     limit: str
     size: str

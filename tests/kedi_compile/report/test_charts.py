@@ -64,6 +64,13 @@ def test_the_context_is_a_stack_of_bars_below_its_limit() -> None:
     assert (traces["no answer"]["x"], traces["no answer"]["text"]) == ([8, 10], ["refused", "failed"])
 
 
+def test_a_request_whose_answer_nobody_saw_is_not_marked() -> None:
+    """It may have brought one."""
+    run = [dump.model_copy(update={"outcome": "sent"}) for dump in build_run()[:2]]
+
+    assert "no answer" not in traces_of(charts_of(*run)["context"])
+
+
 def test_a_limit_far_above_is_said_and_not_drawn() -> None:
     """It would press the bars flat."""
     dump = build_run()[0]

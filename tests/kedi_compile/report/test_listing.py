@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from io import StringIO
+from typing import get_args
 
+import pytest
 from rich.console import Console
 
 from dumps import build_run, grow
+from kedi_compile.dump.schema import Outcome
 from kedi_compile.report.listing import show
 from kedi_compile.report.selection import Numbered, Selection
 
@@ -40,6 +43,14 @@ def listed(*requests: Numbered) -> str:
 def test_a_run_is_a_line_a_request() -> None:
     """What is the same for all of them is said once, above."""
     assert listed(*Selection().choose(build_run())) == LIST
+
+
+@pytest.mark.parametrize("outcome", get_args(Outcome))
+def test_every_outcome_has_its_word_in_the_list(outcome: Outcome) -> None:
+    """Also that of a request whose answer nobody saw."""
+    line = listed(Numbered(1, build_run()[0].model_copy(update={"outcome": outcome}))).splitlines()[-1]
+
+    assert line.split()[3] == outcome
 
 
 def test_another_run_begins_below_a_line_of_its_own() -> None:
