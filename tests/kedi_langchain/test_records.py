@@ -96,7 +96,8 @@ def test_what_is_written_comes_back_as_it_was(message: BaseMessage) -> None:
 def test_usage_is_written_in_the_order_in_which_the_host_reads_it() -> None:
     """`ChatAnthropic` adds it afterwards, with keys in another order than the host's own."""
     message = AIMessage("seen")
-    message.usage_metadata = {**USAGE, "input_token_details": {"cache_read": 2, "cache_creation": 1}}
+    usage: Any = {**USAGE, "input_token_details": {"cache_read": 2, "cache_creation": 1}}
+    message.usage_metadata = usage
 
     data = DIALECT.dump(message)
 
