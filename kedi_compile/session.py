@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Generic, NoReturn, TypeVar
+from typing import Generic, TypeVar
 
 from kedi_compile.assembly import LiveRequest, RequestCompiler
 from kedi_compile.assembly.reduction import Count
@@ -30,7 +30,6 @@ from kedi_compile.errors import (
     HistoryProtectedWarning,
     KediError,
     Violation,
-    entries_text,
 )
 from kedi_compile.history.account import NOT_PROCESSED, Account, reused_report
 from kedi_compile.history.archiving import Archiving, Surroundings
@@ -38,6 +37,7 @@ from kedi_compile.history.carried import Carried
 from kedi_compile.history.context import RequestInfo
 from kedi_compile.history.continuation import Continuation
 from kedi_compile.history.drive import drive, drive_sync, run_aside
+from kedi_compile.history.fallback import refused_assembly, refused_edit
 from kedi_compile.history.flow import Flow, Outcome, Skipped, Staged, Unchanged, process
 from kedi_compile.history.lifecycle import Lifecycle, RequestState
 from kedi_compile.history.origins import OriginLedger
@@ -280,12 +280,8 @@ class RunSession(Generic[MessageT]):
         Raises:
             HistoryProcessingValidationError: one of them binds reasoning that the edit left behind a change.
         """
-        if staged.bound and self._policy.binding_for(model_names) is not None:
-            self._refuse_bound(
-                staged.bound,
-                f"the unedited history by {model_names[0]}; keep what stands before them, drop their groups, or use "
-                "bound_reasoning='strip'",
-            )
+        if self._policy.binding_for(model_names) is not None:
+            self._refuse(refused_edit(staged, model_names))
 
     def check_fallback(self, messages: Sequence[MessageT], info: RequestInfo, model_names: tuple[str, ...]) -> None:
         """Check an assembled request against the models an attempt goes to, which a fallback may have changed.
@@ -295,21 +291,13 @@ class RunSession(Generic[MessageT]):
         Raises:
             HistoryProcessingValidationError: one of them binds reasoning of an earlier run to what was assembled there.
         """
-        if self._assembly is None or self._policy.binding_for(model_names) is None:
-            return
-        revision = self.revision(messages)
-        own = 0 if info.request_index == 1 or not revision.spans else len(messages) - revision.spans[-1].start
-        earlier = revision.facts[: len(messages) - own]
-        if bound := tuple(entry for entry, fact in enumerate(earlier) if fact.bound):
-            self._refuse_bound(
-                bound,
-                f"what earlier runs assembled around it by {model_names[0]}; fall back to a model that does not bind "
-                "it, or set bound_reasoning='strip', which holds for every model",
-            )
+        if self._assembly is not None and self._policy.binding_for(model_names) is not None:
+            self._refuse(refused_assembly(self.revision(messages), info, model_names))
 
-    def _refuse_bound(self, entries: tuple[int, ...], to_what: str) -> NoReturn:
-        detail = f"Reasoning in {entries_text(entries)} is bound to {to_what}"
-        error = HistoryProcessingValidationError([Violation("bound_reasoning", detail, entries=entries)])
+    def _refuse(self, violation: Violation | None) -> None:
+        if violation is None:
+            return
+        error = HistoryProcessingValidationError([violation])
         if self._reports:
             self._report = refused_report(error, generation=self._report.generation_before)
         raise error
