@@ -53,11 +53,11 @@ from kedi_pydantic_ai.dialect import DIALECT
 from kedi_pydantic_ai.origins import PartOrigins
 from kedi_pydantic_ai.prompt import Prompt, show_prompt, submitted
 from kedi_pydantic_ai.reading import archive_toolset
-from kedi_pydantic_ai.recording import FollowedModel, begin_record, recording
+from kedi_pydantic_ai.recording import begin_record, recording
 from kedi_pydantic_ai.rivals import refuse_rivals, refuse_second_turn
 from kedi_pydantic_ai.step import Step, request_info
 from kedi_pydantic_ai.usage import reported_tokens
-from kedi_pydantic_ai.wire import CheckedModel, assembly_check, completed, history_check
+from kedi_pydantic_ai.wire import checked, completed
 
 
 def new_id() -> str:
@@ -337,14 +337,7 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
 
     def get_wrapper_model(self, model: Model) -> Model | None:
         """Look at an edited request once more, behind everything that may still change it, and at its stream."""
-        step, sending = self._step, model
-        if step.staged is not None:
-            sending = CheckedModel(sending, history_check(step.validated, step.staged.open_calls))
-        if step.assembled is not None:
-            sending = CheckedModel(sending, assembly_check(step, step.assembled))
-        if step.record is not None:
-            sending = FollowedModel(sending, step)  # in front: what is refused breaks a stream too
-        return None if sending is model else sending
+        return checked(model, self._step)
 
     @property
     def _looks(self) -> bool:

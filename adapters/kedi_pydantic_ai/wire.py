@@ -31,6 +31,7 @@ from pydantic_ai.tools import RunContext
 from kedi_compile import HistoryProcessingValidationError, Violation, structure
 from kedi_compile.assembly.run import AssembledStep
 from kedi_pydantic_ai.assembly import check_sent, sent_system
+from kedi_pydantic_ai.recording import FollowedModel
 from kedi_pydantic_ai.step import Step
 
 Check = Callable[[Model, Sequence[ModelMessage], ModelRequestParameters], None]
@@ -68,6 +69,18 @@ class CheckedModel(WrapperModel):
         self._check(self.wrapped, messages, model_request_parameters)
         async with super().request_stream(messages, model_settings, model_request_parameters, run_context) as stream:
             yield stream
+
+
+def checked(model: Model, step: Step) -> Model | None:
+    """Return a model that looks once more at the request of a step, and at its stream; None where there is no need."""
+    sending = model
+    if step.staged is not None:
+        sending = CheckedModel(sending, history_check(step.validated, step.staged.open_calls))
+    if step.assembled is not None:
+        sending = CheckedModel(sending, assembly_check(step, step.assembled))
+    if step.record is not None:
+        sending = FollowedModel(sending, step)  # in front: what is refused breaks a stream too
+    return None if sending is model else sending
 
 
 def assembly_check(step: Step, assembled: AssembledStep) -> Check:
