@@ -12,12 +12,11 @@ from typing import Final, NamedTuple
 from rich.console import Console
 from rich.text import Text
 
-from kedi_compile.dump.schema import Outcome
 from kedi_compile.report.plain import on_one_line, shorten
 from kedi_compile.report.rows import UNKNOWN, Row, describe
 from kedi_compile.report.selection import Numbered
 
-OUTCOME_STYLES: Final[Mapping[Outcome, str]] = {
+OUTCOME_STYLES: Final[Mapping[str, str]] = {
     "answered": "green",
     "sent": "dim",
     "failed": "red",
