@@ -30,6 +30,7 @@ from kedi_compile.errors import (
     HistoryProtectedWarning,
     KediError,
     Violation,
+    error_text,
 )
 from kedi_compile.history.account import NOT_PROCESSED, Account, reused_report
 from kedi_compile.history.archiving import Archiving, Surroundings
@@ -384,4 +385,4 @@ def _typed(error: BaseException, kind: type[KediError], work: str) -> BaseExcept
     """Return the error that a host sees; cancellation, warnings and the package's own errors stay what they are."""
     if isinstance(error, (KediError, Warning)) or not isinstance(error, Exception):
         return error
-    return kind(f"{work} failed with {type(error).__name__}: {error}; nothing was sent")
+    return kind(f"{work} failed with {error_text(error)}; nothing was sent")

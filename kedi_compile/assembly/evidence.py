@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from kedi_compile.assembly.records import Records, Retired
-from kedi_compile.assembly.sources import Coverage, Extraction, Source, by_handle
+from kedi_compile.assembly.sources import Coverage, Extraction, Fidelity, Source
 from kedi_compile.assembly.typed import typed
 from kedi_compile.errors import SHOWN, AssemblyError
 
@@ -35,6 +35,7 @@ class EvidenceLedger:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._sources: Records[Key, Source] = Records(_without_body)
+        self._keys: dict[str, Key] = {}  # of the current sources, by handle
         self._extractions: dict[str, Extraction] = {}
         self._rehydrated: set[str] = set()
 
@@ -94,14 +95,15 @@ class EvidenceLedger:
     def extracted(self, handle: str, extraction: Extraction) -> None:
         """Keep what was extracted from a source; it is shown where the body is not.
 
+        An anchor whose words do not stand in the body, as far as it is at hand, makes it a summary, whatever it says.
+
         Raises:
             UnknownInputError: it is no Extraction.
             AssemblyError: no current source has this handle.
         """
         typed(extraction, Extraction, f"The evidence ledger, as the extraction of {handle!r},")
         with self._lock:
-            self._find(handle)
-            self._extractions[handle] = extraction
+            self._extractions[handle] = _as_faithful_as_it_is(extraction, self._find(handle))
 
     def snapshot(self) -> Evidence:
         """Return what the ledger holds now."""
@@ -112,25 +114,56 @@ class EvidenceLedger:
 
     def _record(self, source: Source) -> Source:
         typed(source, Source, "The evidence ledger")
-        others = [one for one in self._sources.current if one.key != source.key]
-        _check_ancestry(source, by_handle([*others, source]))
+        self._check_handles(source)
         old = self._sources.get(source.key)
         if old is not None and (old.handle, old.digest) != (source.handle, source.digest):
             self._forget(old)
+        self._keys[source.handle] = source.key
         self._sources.put(source.key, source, "superseded by a newer record of the same path, version and coverage")
         return source
 
+    def _check_handles(self, source: Source) -> None:
+        """Refuse a handle that another source has, and a derivation that leads back to itself."""
+        holder = self._at(source.handle)
+        if holder is not None and holder.key != source.key:
+            msg = (
+                f"Two sources have the handle {source.handle!r}: {holder.path!r} and {source.path!r}; handles are "
+                "unique"
+            )
+            raise AssemblyError(msg)
+        way, at = [source.handle], source
+        while at.derived_from is not None:
+            way.append(at.derived_from)
+            if at.derived_from in way[:-1]:
+                msg = f"The handles are circular: {' -> '.join(way)}; a source is derived from another one that is not"
+                raise AssemblyError(msg)
+            parent = self._at(at.derived_from)
+            if parent is None:
+                return
+            at = parent
+
+    def _at(self, handle: str) -> Source | None:
+        key = self._keys.get(handle)
+        return None if key is None else self._sources.get(key)
+
     def _find(self, handle: str) -> Source:
-        for source in self._sources.current:
-            if source.handle == handle:
-                return source
+        if (source := self._at(handle)) is not None:
+            return source
         known = ", ".join(repr(source.handle) for source in self._sources.current[-SHOWN:]) or "none at all"
         msg = f"No current source has the handle {handle!r}; the newest are {known}"
         raise AssemblyError(msg)
 
     def _forget(self, source: Source) -> None:
+        self._keys.pop(source.handle, None)
         self._extractions.pop(source.handle, None)
         self._rehydrated.discard(source.handle)
+
+
+def _as_faithful_as_it_is(extraction: Extraction, source: Source) -> Extraction:
+    """Label what is told in other words as a summary: nobody may take it for the source's own."""
+    if source.body is None or all(anchor.text in source.body for anchor in extraction.anchors):
+        return extraction
+    return replace(extraction, fidelity=Fidelity.SUMMARISED)
 
 
 def _without_body(source: Source) -> Source:
@@ -148,12 +181,3 @@ def _with_body(source: Source, body: str | None) -> Source:
         msg = f"The text given for {source.handle!r} is not the one it was recorded with; record it as another version"
         raise AssemblyError(msg)
     return replace(source, body=body)
-
-
-def _check_ancestry(source: Source, sources: Mapping[str, Source]) -> None:
-    path = [source.handle]
-    while (parent := sources.get(path[-1])) is not None and parent.derived_from is not None:
-        path.append(parent.derived_from)
-        if path.count(path[-1]) > 1:
-            msg = f"The handles are circular: {' -> '.join(path)}; a source is derived from another one that is not"
-            raise AssemblyError(msg)

@@ -7,7 +7,7 @@ exact text of a source is never altered: it is shown whole, or not at all. Which
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -245,7 +245,8 @@ class Anchor:
 class Extraction:
     """What an extraction callback returns in place of a body.
 
-    `satisfied` and `unresolved` are requirements, by id or in words. An extraction is never `FULL`.
+    `satisfied` and `unresolved` are requirements, by id or in words. An extraction is never `FULL`; it is `EXTRACTED`
+    only as long as its anchors are the source's own words.
 
     Raises:
         AssemblyError: it says nothing, is labelled full, or a text is no UTF-8.
@@ -285,20 +286,3 @@ class ExtractionRequest:
     reason: Literal["overwhelming", "requested"]
     room: int | None
     """Tokens there would be for the result; None for any number."""
-
-
-def by_handle(sources: Iterable[Source]) -> dict[str, Source]:
-    """Return the sources by their handles.
-
-    Raises:
-        AssemblyError: two of them have one handle.
-    """
-    found: dict[str, Source] = {}
-    for source in sources:
-        if (other := found.get(source.handle)) is not None and other is not source:
-            msg = (
-                f"Two sources have the handle {source.handle!r}: {other.path!r} and {source.path!r}; handles are unique"
-            )
-            raise AssemblyError(msg)
-        found[source.handle] = source
-    return found

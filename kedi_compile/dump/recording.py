@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from kedi_compile.errors import DumpError, KediError, error_text
 
@@ -47,6 +48,9 @@ class Recorder:
         return RequestRecord(self, dump)
 
 
+_LEFT: Final = "The stream was left before its end"
+
+
 class RequestRecord:
     """The record of one request; `history`, `assembly` and `lane` are filled in as they become known."""
 
@@ -64,7 +68,7 @@ class RequestRecord:
 
     def left(self, usage: UsageDump) -> None:
         """Write that its caller left the stream of its answer before the end."""
-        self._write("cancelled", "The stream was left before its end", usage)
+        self._write("cancelled", _LEFT, usage)
 
     def sent(self) -> None:
         """Write that it was sent, where nobody sees what comes back."""
@@ -80,7 +84,7 @@ class RequestRecord:
 
     def _write_error(self, outcome: Outcome, error: BaseException) -> None:
         try:
-            self._write(outcome, error_text(error), UsageDump())
+            self._write(outcome, _LEFT if isinstance(error, GeneratorExit) else error_text(error), UsageDump())
         except DumpError as unwritten:
             error.add_note(str(unwritten))
 

@@ -17,7 +17,7 @@ from typing import Any, Final, Literal
 
 from kedi_compile.dialect import ProtectedReason
 from kedi_compile.dump.schema import GroupDecision, GroupDump, HistoryDump
-from kedi_compile.errors import SHOWN, HistoryProcessingValidationError, Violation, entries_text
+from kedi_compile.errors import SHOWN, HistoryProcessingValidationError, Violation, entries_text, error_text
 from kedi_compile.history.context import Retention
 from kedi_compile.history.flow import Outcome, Skipped, Staged, Unchanged
 from kedi_compile.history.groups import HistoryGroup, Span
@@ -136,7 +136,7 @@ def _told(report: HistoryDump, details: Callable[[], dict[str, object]]) -> Hist
     try:
         return report.model_copy(update=details())
     except Exception as error:  # noqa: BLE001  # a report breaks no request
-        return report.model_copy(update={"notes": (f"The groups cannot be told: {type(error).__name__}: {error}",)})
+        return report.model_copy(update={"notes": (f"The groups cannot be told: {error_text(error)}",)})
 
 
 def refused_report(error: BaseException, revision: Revision[Any] | None = None, *, generation: int = 0) -> HistoryDump:
@@ -154,7 +154,7 @@ def refused_report(error: BaseException, revision: Revision[Any] | None = None, 
         outcome="refused",
         generation_before=generation,
         generation_after=generation,
-        violations=tuple(map(str, violations)) or (f"{type(error).__name__}: {error}",),
+        violations=tuple(map(str, violations)) or (error_text(error),),
     )
     if revision is None or not revision.known_spans:
         return report

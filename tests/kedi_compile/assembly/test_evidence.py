@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from assembling import extraction, ledger, source
-from kedi_compile.assembly import Coverage, EvidenceLedger, Visibility
+from kedi_compile.assembly import Anchor, Coverage, EvidenceLedger, Extraction, Fidelity, Visibility
 from kedi_compile.assembly.records import Retired
 from kedi_compile.errors import AssemblyError, UnknownInputError
 
@@ -186,3 +186,29 @@ def test_of_two_versions_that_supersede_at_once_one_stays(monkeypatch: pytest.Mo
     held.supersede(source(version="v1"))
 
     assert [one.version for one in held.snapshot().sources] == ["v2"]
+
+
+@pytest.mark.parametrize(
+    ("text", "fidelity"),
+    [("x = 1", Fidelity.EXTRACTED), ("x is 1", Fidelity.SUMMARISED), ("X = 1", Fidelity.SUMMARISED)],
+)
+def test_anchors_in_other_words_make_a_summary(text: str, fidelity: Fidelity) -> None:
+    """A quotation that is none is not called one, whoever made it."""
+    held = ledger(source(body="x = 1\n"))
+    held.extracted("a.py@v1#whole", Extraction((Anchor("line 1", text),)))
+
+    assert held.snapshot().extractions["a.py@v1#whole"].fidelity is fidelity
+
+
+def test_the_handle_of_a_retired_source_is_free() -> None:
+    """It names one source, as long as that is current."""
+    held = ledger(source(durable_handle="h"))
+    other = source("b.py", durable_handle="h")
+
+    with pytest.raises(
+        AssemblyError, match=r"^Two sources have the handle 'h': 'a.py' and 'b.py'; handles are unique$"
+    ):
+        held.record(other)
+    held.retire("h", "gone")
+
+    assert held.record(other) == other

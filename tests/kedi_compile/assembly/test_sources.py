@@ -9,7 +9,6 @@ import pytest
 
 from assembling import READ, extraction, source
 from kedi_compile.assembly import Anchor, Coverage, Extraction, Fidelity, Provenance, Source
-from kedi_compile.assembly.sources import by_handle
 from kedi_compile.errors import AssemblyError, UnknownInputError
 
 
@@ -177,14 +176,3 @@ def test_an_anchor_has_a_place_and_words(given: tuple[Any, Any]) -> None:
     """Both can be sent."""
     with pytest.raises(AssemblyError):
         Anchor(*given)
-
-
-def test_two_sources_of_one_handle_are_refused() -> None:
-    """A handle names one source."""
-    one, other = source(durable_handle="h"), source("b.py", durable_handle="h")
-
-    assert by_handle([one, one]) == {"h": one}
-    with pytest.raises(
-        AssemblyError, match=r"^Two sources have the handle 'h': 'a.py' and 'b.py'; handles are unique$"
-    ):
-        by_handle([one, other])

@@ -82,7 +82,6 @@ def test_a_request_whose_answer_nobody_sees_is_sent() -> None:
         (DumpError("no disk"), "failed"),
         (asyncio.CancelledError("enough"), "cancelled"),
         (KeyboardInterrupt("^C"), "cancelled"),
-        (GeneratorExit("left"), "cancelled"),
     ],
 )
 def test_an_error_says_what_became_of_the_request(error: BaseException, outcome: str) -> None:
@@ -91,6 +90,14 @@ def test_an_error_says_what_became_of_the_request(error: BaseException, outcome:
     begun(dumps).failed(error)
 
     assert (dumps.only.outcome, dumps.only.error) == (outcome, f"{type(error).__name__}: {error}")
+
+
+def test_a_stream_that_was_left_says_so_in_words() -> None:
+    """The host tells it by an exception without any."""
+    dumps = Dumps()
+    begun(dumps).failed(GeneratorExit())
+
+    assert (dumps.only.outcome, dumps.only.error) == ("cancelled", "The stream was left before its end")
 
 
 def test_an_error_that_cannot_say_what_it_is_goes_by_its_type() -> None:
