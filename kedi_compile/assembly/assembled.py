@@ -114,6 +114,13 @@ class AssembledRequest:
         return tuple(Section(place, items) for place, items in places if items)
 
     @cached_property
+    def shown_sources(self) -> tuple[tuple[Source, Item], ...]:
+        """The sources that the request names, each with its item."""
+        return tuple(
+            (item.record, item) for item in self.items if isinstance(item.record, Source) and item.form.is_shown
+        )
+
+    @cached_property
     def system(self) -> str:
         """The stable text: places 1 to 4."""
         return _text(section for section in self.sections if section.place.is_stable)

@@ -158,6 +158,7 @@ def newest_touching(verification: Verification, mutations: Sequence[Mutation]) -
     return next((one for one in reversed(mutations[seen:]) if verification.depends_on(one)), None)
 
 
+@lru_cache(maxsize=16_384)
 def _touch(mine: str, theirs: str) -> bool:
     """Whether two paths may meet; one of which nobody knows where it begins may meet any."""
     first, second = path_parts(mine), path_parts(theirs)

@@ -30,7 +30,7 @@ from kedi_compile.assembly.frame import (
 )
 from kedi_compile.assembly.inputs import RepositoryInstructions
 from kedi_compile.assembly.items import Item, Trust
-from kedi_compile.assembly.late import proof_head
+from kedi_compile.assembly.late import passed_head
 from kedi_compile.assembly.places import Place
 from kedi_compile.assembly.sources import Fidelity, Source, Visibility
 from kedi_compile.assembly.wording import comparable, utf8_size
@@ -77,17 +77,20 @@ def no_duplicate_records(request: AssembledRequest) -> Iterator[BrokenInvariant]
     """No two records of one kind have one id, whatever the case and spacing of its letters, or say the same."""
     shown = [item for item in request.items if item.form.is_shown and item.place.is_late]
     for what, key in (("id", _comparable_id), ("words", _words)):
+        keys = [(item.kind, key(item)) for item in shown]
+        if len(set(keys)) == len(keys):
+            continue
         groups: dict[tuple[str, str], list[Item]] = {}
-        for item in shown:
-            groups.setdefault((item.kind, key(item)), []).append(item)
+        for item, own in zip(shown, keys, strict=True):
+            groups.setdefault(own, []).append(item)
         shown = [twins[0] for twins in groups.values()]  # what has one id is reported once
-        for (kind, _), twins in groups.items():
-            if len(twins) > 1:
-                ids = tuple(item.id for item in twins)
-                detail = f"{len(twins)} {kind} records have the same {what}: {', '.join(map(repr, ids))}"
-                yield BrokenInvariant(
-                    "no_duplicate_records", detail, "give one canonical record, and retire the others", ids
-                )
+        yield from (_twins(twins, what) for twins in groups.values() if len(twins) > 1)
+
+
+def _twins(twins: list[Item], what: str) -> BrokenInvariant:
+    ids = tuple(item.id for item in twins)
+    detail = f"{len(twins)} {twins[0].kind} records have the same {what}: {', '.join(map(repr, ids))}"
+    return BrokenInvariant("no_duplicate_records", detail, "give one canonical record, and retire the others", ids)
 
 
 def _comparable_id(item: Item) -> str:
@@ -106,7 +109,7 @@ def _words(item: Item) -> str:
 
 def no_partial_as_full(request: AssembledRequest) -> Iterator[BrokenInvariant]:
     """A body that is labelled full is the covered part of its source, whole, and from the source itself."""
-    for source, item in _sources(request):
+    for source, item in request.shown_sources:
         if source.fidelity is Fidelity.FULL and (why := _partial(source)):
             hint = "give its real coverage, or label it extracted or summarised"
             yield BrokenInvariant("no_partial_as_full", f"{_name(item)} is labelled full, and {why}", hint, (item.id,))
@@ -138,9 +141,10 @@ def no_stale_success(request: AssembledRequest) -> Iterator[BrokenInvariant]:
         check = item.record
         if not isinstance(check, Verification) or not check.passed or not item.form.is_shown:
             continue
+        if not item.form.text.startswith(passed_head(check.claim)):
+            continue
         later = newest_touching(check, request.frame.mutations)
-        says_passed = item.form.text.startswith(proof_head(_fresh(check)))
-        if says_passed and (later is not None or check.stale_by is not None):
+        if later is not None or check.stale_by is not None:
             by = later.id if later is not None else check.stale_by
             yield BrokenInvariant(
                 "no_stale_success",
@@ -150,13 +154,9 @@ def no_stale_success(request: AssembledRequest) -> Iterator[BrokenInvariant]:
             )
 
 
-def _fresh(check: Verification) -> Verification:
-    return Verification(check.claim, passed=True)
-
-
 def source_needs_coverage_and_visibility(request: AssembledRequest) -> Iterator[BrokenInvariant]:
     """Every source that the request names says what part it covers and whether its body is there."""
-    for source, item in _sources(request):
+    for source, item in request.shown_sources:
         missing = [name for name in ("coverage", "visibility") if getattr(source, name) is None]
         missing += ["visibility"] if item.form.visibility is None and "visibility" not in missing else []
         if missing:
@@ -167,7 +167,7 @@ def source_needs_coverage_and_visibility(request: AssembledRequest) -> Iterator[
 
 def cache_result_is_visible_or_handled(request: AssembledRequest) -> Iterator[BrokenInvariant]:
     """The result of a cache shows its body, or names the durable handle it can be had by."""
-    for source, item in _sources(request):
+    for source, item in request.shown_sources:
         is_visible = item.form.visibility in (Visibility.VISIBLE, Visibility.VISIBLE_EARLIER)
         if source.is_cached and not is_visible and source.durable_handle is None:
             detail = f"{_name(item)} is the result of a cache, without its body and without a durable handle"
@@ -190,10 +190,6 @@ def no_policy_from_untrusted(request: AssembledRequest) -> Iterator[BrokenInvari
 
 def _is_from_tool(record: object) -> bool:
     return isinstance(record, (RepositoryInstructions, SteeringSlot)) and record.provenance.is_tool
-
-
-def _sources(request: AssembledRequest) -> Iterator[tuple[Source, Item]]:
-    return ((item.record, item) for item in request.items if isinstance(item.record, Source) and item.form.is_shown)
 
 
 def _name(item: Item) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final
 
 import orjson
@@ -110,6 +110,7 @@ _BREAKS: Final = {code: f"\\u{code:04x}" for code in (0x7F, 0x85, 0x2028, 0x2029
 """Characters that JSON leaves as they are, and a reader may take for the end of a line."""
 
 
+@lru_cache(maxsize=4096)
 def quoted(text: str) -> str:
     """Return a name from outside in quotes, on one line, so that nothing in it reads as a heading."""
     name = orjson.dumps(text).decode()

@@ -89,7 +89,16 @@ def proof_head(verification: Verification) -> str:
     """Return the line that says what a check says now."""
     is_stale = verification.state is ProofState.STALE
     by = f" by mutation {quoted(verification.stale_by or '')}" if is_stale else ""
-    return f"- check of {quoted(verification.claim)}: {_PROOF_WORDS[verification.state]}{by}"
+    return f"{_says(verification.claim, verification.state)}{by}"
+
+
+def passed_head(claim: str) -> str:
+    """Return how the line of a check begins that passed and is not stale."""
+    return _says(claim, ProofState.PASSED)
+
+
+def _says(claim: str, state: ProofState) -> str:
+    return f"- check of {quoted(claim)}: {_PROOF_WORDS[state]}"
 
 
 def _verification(verification: Verification) -> Candidate:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+from functools import lru_cache
 
 from kedi_compile.errors import AssemblyError
 
@@ -23,6 +24,7 @@ def normalised(text: str) -> str:
     return "\n".join(line.rstrip() for line in lines).strip("\n")
 
 
+@lru_cache(maxsize=4096)
 def comparable(text: str) -> str:
     """Return a text without what two ways of writing it may differ in: case and spacing."""
     return " ".join(text.split()).casefold()
