@@ -41,7 +41,7 @@ from kedi_compile.history.prompt import UserPromptSubmit
 from kedi_compile.history.reasoning import BoundReasoning, ReasoningProtection
 from kedi_compile.session import RunSession
 from kedi_langchain.agent_turns import follow, is_around_graph
-from kedi_langchain.assembly import new_tails
+from kedi_langchain.assembly import PausedRuns, new_tails
 from kedi_langchain.attempts import FailedAttempts
 from kedi_langchain.conversation import ConversationCall
 from kedi_langchain.dialect import DIALECT
@@ -135,6 +135,7 @@ class LangChainAdapter:
         check_callable("user_prompt_submit", user_prompt_submit)
         self.hook = PromptHook(user_prompt_submit, self, None if self._compiler is None else self._compiler.ui_tokens)
         self._origins = ThreadOrigins()
+        self._paused = PausedRuns()  # of all its agents: one may be built anew for each call
         self._warned = False
         self.failed_attempts = FailedAttempts()
         if history_processor is not None:
@@ -170,6 +171,7 @@ class LangChainAdapter:
             self.hook,
             self._origins,
             compiler=self._compiler,
+            paused=self._paused,
             recorder=self._recorder,
         )
 

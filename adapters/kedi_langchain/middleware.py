@@ -61,6 +61,7 @@ class HistoryMiddleware(AgentMiddleware[AgentState[Any], Any]):
         origins: ThreadOrigins,
         *,
         compiler: RequestCompiler | None = None,
+        paused: PausedRuns | None = None,
         recorder: Recorder | None = None,
     ) -> None:
         super().__init__()
@@ -71,7 +72,7 @@ class HistoryMiddleware(AgentMiddleware[AgentState[Any], Any]):
         self._compiler = compiler
         self._recorder = recorder
         self._steps = ModelSteps()
-        self._paused = PausedRuns()
+        self._paused = PausedRuns() if paused is None else paused
         self.tools = [] if policy.archive is None else [archive_tool(policy.archive)]
 
     def before_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
@@ -195,7 +196,8 @@ class HistoryMiddleware(AgentMiddleware[AgentState[Any], Any]):
 def info_of(request: Request, request_index: int) -> RequestInfo:
     """Describe a request of an agent; `request_index` is 1-based within its run."""
     execution, context = request.runtime.execution_info, request.runtime.context
-    info = request_info(request.model, request_index, getattr(execution, "run_id", None))
+    run_id = getattr(execution, "run_id", None) or run_in(request.state)
+    info = request_info(request.model, request_index, run_id)
     return replace(info, conversation_id=getattr(execution, "thread_id", None), context=context)
 
 

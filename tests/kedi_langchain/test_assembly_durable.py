@@ -151,6 +151,18 @@ def test_tails_of_a_resumed_run_stay_where_they_were_sent() -> None:
     assert found_in(saver) == []
 
 
+def test_an_agent_built_anew_goes_on_with_the_run_that_an_earlier_one_paused() -> None:
+    """A service builds its agent for each call, around one adapter; the run is the adapter's."""
+    transport, saver = answering(calls("c1"), "done"), InMemorySaver()
+    given = adapter(request_compiler=compiler(growing(ledger())))
+    paused(transport, saver, given).invoke(says("now"), THREAD)
+    paused(transport, saver, given).invoke(APPROVE, THREAD)
+
+    first, second = (shown(request)[1:] for request in transport.requests)
+    assert second[: len(first)] == first
+    assert second[-1].startswith(f"< {SUCCESSOR}")
+
+
 def test_another_process_goes_on_from_a_first_frame() -> None:
     """It knows nothing of those before; its own stay where they were sent."""
     saver, transport = Told(), answering(calls("c2", tool="peek"), calls("c3", tool="peek"), "done")
