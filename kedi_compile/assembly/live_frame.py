@@ -46,7 +46,7 @@ class LiveFrame:
     def __init__(self, epoch: TaskEpoch) -> None:
         self._lock = threading.Lock()
         self._records: Records[Key, FrameRecord] = Records()
-        self._renewed: set[str] = set()
+        self._renewed: set[str] = set()  # ids of mutations of which a record was retired
         self.begin(epoch)
 
     def begin(self, epoch: TaskEpoch, *, fresh: bool = False) -> None:
@@ -60,6 +60,8 @@ class LiveFrame:
             for key in self._records.keys if fresh else ():
                 if key[0] not in (TaskEpoch, SteeringSlot):
                     self._records.drop(key, f"belongs to what was before task epoch {epoch.id}")
+                if key[0] is Mutation:
+                    self._renewed.add(key[1])
             self._records.put((TaskEpoch, ""), epoch, "superseded by a newer task epoch")
 
     def steer(self, slot: SteeringSlot) -> None:

@@ -172,6 +172,18 @@ def test_a_mutation_that_is_recorded_again_is_a_newer_change() -> None:
     assert states(live) == [ProofState.PASSED]
 
 
+def test_a_check_of_the_task_before_sees_no_mutation_of_a_fresh_one() -> None:
+    """Also where both tasks give their mutation one id: it started before the second."""
+    live = frame()
+    live.mutate(EDIT)
+    started = live.newest_mutation
+    live.begin(TaskEpoch("e2", "Now the other."), fresh=True)
+    live.mutate(EDIT)
+    live.verify(Verification("tests pass", passed=True, paths=("a.py",), after=started))
+
+    assert states(live) == [ProofState.STALE]
+
+
 def test_what_a_mutation_changed_is_not_forgotten_with_its_record() -> None:
     """A newer record of it has the paths of both, or may touch anything if one of them may."""
     live = frame()
