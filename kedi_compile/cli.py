@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # both are optional packages
     from typer import Typer
 
     from kedi_compile.explain.explanation import Inquiry
+    from kedi_compile.report.selection import Selection
 
 _WIDEST: Final = 100
 """Columns; longer lines are hard to read."""
@@ -100,6 +101,9 @@ def _add_inspect(app: "Typer") -> None:
     dump_argument = typer.Argument(metavar="DUMP", help=_DUMP_HELP)
     request_option = typer.Option("--request", metavar="N|ID", help="Expand one, by its number in the file or its id.")
     run_option = typer.Option("--run", metavar="ID", help="Only the requests of this run.")
+    conversation_option = typer.Option(
+        "--conversation", metavar="ID", help="Only those of this conversation or thread."
+    )
     failed_option = typer.Option("--failed", help="Only the requests that failed or were refused.")
     json_option = typer.Option("--json", help="Print the chosen dumps as JSON lines.")
 
@@ -109,11 +113,15 @@ def _add_inspect(app: "Typer") -> None:
         *,
         request: Annotated[str | None, request_option] = None,
         run: Annotated[str | None, run_option] = None,
+        conversation: Annotated[str | None, conversation_option] = None,
         failed: Annotated[bool, failed_option] = False,
         as_json: Annotated[bool, json_option] = False,
     ) -> None:
         """List the requests of a dump, or show one in full, and why."""
-        raise typer.Exit(_inspect(dump, request, run, failed=failed, as_json=as_json))
+        from kedi_compile.report.selection import Selection
+
+        chosen = Selection(request, run, conversation, failed=failed)
+        raise typer.Exit(_inspect(dump, chosen, as_json=as_json))
 
 
 def _add_report(app: "Typer") -> None:
@@ -166,11 +174,10 @@ def _explain(history: str, stack: str | None, inquiry: "Inquiry", *, entries: bo
     return 0
 
 
-def _inspect(dump: Path, request: str | None, run: str | None, *, failed: bool, as_json: bool) -> int:
+def _inspect(dump: Path, chosen: "Selection", *, as_json: bool) -> int:
     from kedi_compile.report.inspection import inspect
-    from kedi_compile.report.selection import Selection
 
-    return inspect(_console(), _console(stderr=True), dump, Selection(request, run, failed=failed), as_json=as_json)
+    return inspect(_console(), _console(stderr=True), dump, chosen, as_json=as_json)
 
 
 def _report(dump: Path, target: Path) -> int:

@@ -32,7 +32,7 @@ from kedi_compile.errors import (
     Violation,
     error_text,
 )
-from kedi_compile.history.account import NOT_PROCESSED, Account, reused_report
+from kedi_compile.history.account import NOT_PROCESSED, Account, reused_report, why_skipped
 from kedi_compile.history.archiving import Archiving, Surroundings
 from kedi_compile.history.carried import Carried
 from kedi_compile.history.context import RequestInfo
@@ -260,7 +260,12 @@ class RunSession(Generic[MessageT]):
             self._warn_if_protected(outcome)
         if account is not None:
             self._report = account.done(outcome, self._continuation.generation)
+            self._note(why_skipped(self._policy) if isinstance(outcome, Skipped) else None)
         return outcome
+
+    def _note(self, note: str | None) -> None:
+        if note is not None and self._report is not NOT_PROCESSED:
+            self._report = self._report.model_copy(update={"notes": (*self._report.notes, note)})
 
     def revision(self, messages: Sequence[MessageT]) -> Revision[MessageT]:
         """Describe a list of native messages, lazily, as this session sees it."""
@@ -330,6 +335,7 @@ class RunSession(Generic[MessageT]):
         if self._before_edit is not None:
             self._continuation = self._before_edit
             self._before_edit = None
+            self._note("the request came to nothing, so its edit was taken back")
         if self._lifecycle.may(RequestState.FAILED):
             self._lifecycle.move(RequestState.FAILED)
 

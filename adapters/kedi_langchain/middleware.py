@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, cast
+from uuid import uuid4
 
 from langchain.agents.middleware import AgentMiddleware, AgentState
 from langchain.agents.middleware.types import ExtendedModelResponse, ModelRequest, ModelResponse
@@ -143,7 +144,8 @@ class HistoryMiddleware(AgentMiddleware[AgentState[Any], Any]):
         policy = current_scope().policy(self._policy)
         if not self._looks(policy, current_run()):
             return None
-        name = None if self._recorder is None else self._recorder.new_id()
+        is_named = self._recorder is not None or self._compiler is not None
+        name = uuid4().hex if is_named else None
         update: dict[str, Any] = {KEY: to_remember(replace(remembered(state)[0], may_warn=True), 0, name)}
         tails = new_tails(self._compiler, policy)
         return update if tails is None else {**update, RUN_KEY: held(tails)}

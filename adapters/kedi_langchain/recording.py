@@ -36,7 +36,7 @@ def begin_record(
         model_id=info.model_id,
         request_index=info.request_index,
         run_id=info.run_id or run,
-        conversation_id=None if turn is None else turn.turn.state.session_id,
+        conversation_id=info.conversation_id if turn is None else turn.turn.state.session_id,
     )
     record.lane = None if turn is None else turn.lane_note
     return record

@@ -74,7 +74,7 @@ def begin_record(
             model_id=request.model.model_id,
             request_index=ctx.run_step,
             run_id=ctx.run_id,
-            conversation_id=None if conversation is None else conversation.turn.state.session_id,
+            conversation_id=ctx.conversation_id if conversation is None else conversation.turn.state.session_id,
         )
 
 

@@ -10,6 +10,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from kedi_compile.dump.schema import HistoryDump
 from kedi_compile.history.flow import Outcome
+from kedi_compile.history.policy import HistoryPolicy
 from kedi_compile.history.report import edit_facts, edit_report, refused_report, reused
 from kedi_compile.history.revision import Revision
 from kedi_compile.telemetry.tracing import begin_span
@@ -47,6 +48,13 @@ class Account(Generic[MessageT]):
         if self._span is not None:
             self._span.fail(error)
         return refused_report(error, self.revision, generation=self._generation) if self._reports else NOT_PROCESSED
+
+
+def why_skipped(policy: HistoryPolicy[Any]) -> str:
+    """Say why a history went out as it was, unseen by a processor."""
+    if policy.processor is not None:
+        return "the condition said False"
+    return "there is no processor" if policy.archive is None else "there is no processor, and nothing was archived"
 
 
 def reused_report(revision: Revision[Any] | None, outcome: Outcome[Any], before: int, after: int) -> HistoryDump:

@@ -47,6 +47,7 @@ class Selection:
 
     request: str | None = None
     run: str | None = None
+    conversation: str | None = None
     failed: bool = False
 
     def choose(self, dumps: Iterable[RequestDump]) -> Iterator[Numbered]:
@@ -58,12 +59,13 @@ class Selection:
     @property
     def may_be_empty(self) -> bool:
         """Whether nothing chosen is an answer, and not a name that nothing has."""
-        return self.failed and self.request is None and self.run is None
+        return self.failed and (self.request, self.run, self.conversation) == (None, None, None)
 
     def _wants(self, number: int, dump: RequestDump) -> bool:
         return (
             (self.request is None or self.request in (str(number), dump.request_id))
             and (self.run is None or self.run == dump.run_id)
+            and (self.conversation is None or self.conversation == dump.conversation_id)
             and (not self.failed or dump.outcome in _TROUBLE)
         )
 
@@ -71,4 +73,5 @@ class Selection:
         words = ["failed or refused request" if self.failed else "request"]
         words += [] if self.request is None else [repr(self.request)]
         words += [] if self.run is None else [f"of run {self.run!r}"]
+        words += [] if self.conversation is None else [f"of conversation {self.conversation!r}"]
         return " ".join(words)

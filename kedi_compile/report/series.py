@@ -129,7 +129,7 @@ def _measure(request: Numbered) -> _Point:
         outcome=dump.outcome,
         run=dump.run_id,
         model=dump.model_id,
-        lane=(dump.conversation_id, dump.lane, dump.run_id if dump.conversation_id is None else None),
+        lane=(dump.conversation_id, dump.lane, dump.run_id if dump.lane is None else None),
         context=_context(dump),
         limit=None if assembly is None else assembly.budget.limit,
         edit=_edit(request.number, dump.history),

@@ -61,6 +61,7 @@ def write(target: Path, text: str) -> None:
     target = target.resolve()  # a link stays a link
     beside = target.with_name(f".{target.name}.{os.getpid()}")
     try:
+        beside.touch(mode=0o600)  # the dump is for its owner's eyes only, and so is what is drawn of it
         beside.write_text(text, encoding="utf-8")
         beside.replace(target)
     finally:

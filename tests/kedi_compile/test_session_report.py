@@ -104,3 +104,22 @@ def test_without_a_processor_there_is_nothing_to_report() -> None:
     run.reuse(run.edit_sync(two_talks(), INFO))
 
     assert run.report().outcome == "not_processed"
+
+
+def test_a_skipped_request_says_why() -> None:
+    """Whoever asks why nothing was trimmed finds the condition."""
+    run = session(lambda ctx: ctx.messages, condition=lambda state: False, reports=True)
+    run.edit_sync([*talk("a"), user(NOW)], INFO)
+
+    assert (run.report().outcome, run.report().notes) == ("skipped", ("the condition said False",))
+
+
+def test_an_edit_that_was_taken_back_says_so() -> None:
+    """The request came to nothing, so the history is what it was."""
+    run = session(lambda ctx: ctx.replace_groups(ctx.groups[0]), reports=True)
+    run.edit_sync([*talk("a"), *talk("b"), user(NOW)], INFO)
+    run.sent()
+    run.undo()
+
+    assert run.report().outcome == "edited"
+    assert run.report().notes == ("the request came to nothing, so its edit was taken back",)

@@ -28,6 +28,15 @@ def test_a_request_keeps_its_number_in_the_file(selection: Selection, numbers: l
     assert [request.number for request in chosen] == numbers
 
 
+def test_the_requests_of_one_conversation_are_found() -> None:
+    """One user among many is found by what the host calls the conversation."""
+    first, second = build_run()[:2]
+
+    chosen = Selection(conversation="c-7").choose([first, second.model_copy(update={"conversation_id": "c-7"})])
+
+    assert [request.number for request in chosen] == [2]
+
+
 def test_a_number_that_is_also_an_id_means_both() -> None:
     """Nobody is told that a request is not there when its id is in the file."""
     first, second = build_run()[:2]
@@ -43,6 +52,7 @@ def test_a_number_that_is_also_an_id_means_both() -> None:
         (Selection(), "request"),
         (Selection("99"), "request '99'"),
         (Selection(run="r", failed=True), "failed or refused request of run 'r'"),
+        (Selection(conversation="c"), "request of conversation 'c'"),
     ],
 )
 def test_a_selection_says_what_it_looks_for(selection: Selection, words: str) -> None:

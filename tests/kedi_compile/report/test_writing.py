@@ -139,3 +139,11 @@ def test_a_failed_write_leaves_nothing_behind(tmp_path: Path) -> None:
 
     assert page.read_text() == "old"
     assert names_in(tmp_path) == ["page.html"]
+
+
+@pytest.mark.usefixtures("dump")
+def test_a_page_is_for_its_owner_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says what the dump says, which is."""
+    report(monkeypatch, "run.jsonl", "-o", "report.html")
+
+    assert Path("report.html").stat().st_mode & 0o077 == 0
