@@ -45,7 +45,7 @@ from kedi_langchain.assembly import PausedRuns, new_tails
 from kedi_langchain.attempts import FailedAttempts
 from kedi_langchain.conversation import ConversationCall
 from kedi_langchain.dialect import DIALECT
-from kedi_langchain.editing import EditedRequest, request_info
+from kedi_langchain.editing import EditedRequest, in_conversation, request_info
 from kedi_langchain.graph import Update, edits_of_node, model_node
 from kedi_langchain.lanes import key_of
 from kedi_langchain.middleware import HistoryMiddleware
@@ -219,7 +219,7 @@ class LangChainAdapter:
     ) -> EditedRequest:
         """Begin a request of a wrapped model: a run of its own, in a turn that was entered if there is one."""
         call = None if turn is None else ConversationCall(turn, key_of(model, arguments), messages, self._origins)
-        policy, info = scope.policy(self._policy), request_info(model)
+        policy, info = scope.policy(self._policy), in_conversation(request_info(model), turn)
         tails = new_tails(self._compiler, policy)
         return EditedRequest(
             self._new_session(

@@ -17,6 +17,7 @@ from langchain_core.messages import BaseMessage
 
 from kedi_compile.assembly.run import AssembledStep
 from kedi_compile.conversation.lanes import Lane
+from kedi_compile.conversation.turns import Turn
 from kedi_compile.dump.recording import RequestRecord
 from kedi_compile.history.context import RequestInfo
 from kedi_compile.history.flow import Outcome, Skipped, Staged
@@ -252,6 +253,11 @@ def request_info(model: BaseChatModel, request_index: int = 1, run_id: str | Non
     name = model_name(model)
     provider = str(model._get_ls_params().get("ls_provider") or model._llm_type)  # noqa: SLF001  # how core names it
     return RequestInfo(f"{provider}:{name}", request_index, run_id=run_id, model_names=(name,))
+
+
+def in_conversation(info: RequestInfo, turn: Turn | None) -> RequestInfo:
+    """Return the description with the name of the conversation that the request is a turn of, if it is of one."""
+    return info if turn is None else replace(info, conversation_id=turn.state.session_id)
 
 
 def model_name(model: BaseChatModel) -> str:

@@ -32,7 +32,7 @@ from kedi_langchain.agent_turns import current_run, open_run
 from kedi_langchain.assembly import PausedRuns, new_tails, newest_answer, with_system
 from kedi_langchain.attempts import ModelSteps
 from kedi_langchain.durable import replacement
-from kedi_langchain.editing import EditedRequest, request_info
+from kedi_langchain.editing import EditedRequest, in_conversation, request_info
 from kedi_langchain.lanes import key_of
 from kedi_langchain.origins import ThreadOrigins
 from kedi_langchain.prompt import PromptHook
@@ -167,7 +167,7 @@ class HistoryMiddleware(AgentMiddleware[AgentState[Any], Any]):
             key = key_of(request.model, request.model_settings or {}, request.tools, request.response_format)
             carried = run.settle(key, thread, self._origins) or carried
         front = run.front if run is not None else []
-        info = info_of(request, last + 1)
+        info = in_conversation(info_of(request, last + 1), None if run is None else run.turn)
         resumed = held_in(request.state) or self._paused.resumed(newest_answer(thread))
         tails = resumed or new_tails(self._compiler, policy)
         edited = EditedRequest(

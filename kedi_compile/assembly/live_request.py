@@ -21,7 +21,8 @@ class LiveRequest:
     - `tools`: the tools the model is offered.
     - `history_tokens`: estimated tokens of the history.
     - `user_text`: the text of the user's current message; empty where it has none.
-    - `conversation_id`: what the host calls the conversation or thread; None where it has no name.
+    - `conversation_id`: the conversation of an enabled `history_scope`, or else what the host calls the conversation or
+      thread; None where it has no name.
     - `context`: what the caller handed to the run, the same object: `deps` on Pydantic AI, the runtime's context of a
       LangChain agent; None where there is none. The ledger of one user among many is found by it.
     """

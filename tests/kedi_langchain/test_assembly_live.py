@@ -53,6 +53,30 @@ def test_a_callback_is_shown_what_the_caller_handed_to_the_run() -> None:
     assert seen[0].conversation_id == "t-7"
 
 
+@EACH_ASK
+def test_a_callback_is_shown_the_conversation_that_a_call_is_a_turn_of(ask: Any) -> None:
+    """Its name is known to no host: the scope says it, as in the dump."""
+    seen: list[LiveRequest] = []
+    model = adapter(request_compiler=compiler(noting(seen))).wrap(StreamingChat(transport=answering("done")))
+
+    with history_scope(True, ConversationState("talk-1")):
+        ask(model, [HumanMessage("now")])
+
+    assert seen[0].conversation_id == "talk-1"
+
+
+@EACH_RUN
+def test_a_callback_is_shown_the_conversation_that_a_run_is_a_turn_of(run: Any) -> None:
+    """At each of its requests."""
+    seen: list[LiveRequest] = []
+    given = adapter(request_compiler=compiler(noting(seen)))
+
+    with history_scope(True, ConversationState("talk-1")):
+        run(agent(answering(calls("c1"), "done"), given), says("now"))
+
+    assert [live.conversation_id for live in seen] == ["talk-1", "talk-1"]
+
+
 @EACH_RUN
 def test_a_callback_is_shown_each_request_behind_its_edit(run: Any) -> None:
     """Exactly these facts: index, model, calls since the user's message and before it, tools, size, and text."""
