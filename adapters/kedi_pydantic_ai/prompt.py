@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import replace
+from itertools import dropwhile
 from typing import Any
 
-from pydantic_ai.messages import TextContent, UserContent
+from pydantic_ai.messages import CachePoint, TextContent, UserContent
 from pydantic_ai.tools import RunContext
 
 from kedi_compile import AssemblyError
@@ -54,7 +55,9 @@ def without_ui_tokens(prompt: Prompt, tokens: UiTokens) -> Prompt:
     if all(new is old for new, old in zip(cleaned, prompt, strict=True)):
         return prompt
     left = [new for new, old in zip(cleaned, prompt, strict=True) if new is old or not _is_blank(new)]
-    return _checked(str(prompt), "") if all(map(_is_blank, left)) else left
+    # A provider refuses a cache point that has nothing in front of it.
+    left = list(dropwhile(_is_cache_point, left))
+    return _checked(str(prompt), "") if all(_is_blank(one) or _is_cache_point(one) for one in left) else left
 
 
 def shown_prompt(prompt: Prompt, tokens: UiTokens) -> Prompt:
@@ -65,7 +68,7 @@ def shown_prompt(prompt: Prompt, tokens: UiTokens) -> Prompt:
     try:
         return without_ui_tokens(prompt, tokens)
     except AssemblyError:
-        texts = [prompt] if isinstance(prompt, str) else [_text(one) for one in prompt]
+        texts = [prompt] if isinstance(prompt, str) else [_text(one) for one in prompt if not _is_cache_point(one)]
         return tokens.escape("\n".join(texts)).text
 
 
@@ -85,6 +88,10 @@ def _cleaned(content: UserContent, tokens: UiTokens) -> UserContent:
 def _is_blank(content: UserContent) -> bool:
     text = content.content if isinstance(content, TextContent) else content
     return isinstance(text, str) and not text.strip()
+
+
+def _is_cache_point(content: UserContent) -> bool:
+    return isinstance(content, CachePoint)
 
 
 def _checked(given: str, text: str) -> str:

@@ -92,7 +92,16 @@ def test_a_prompt_without_tokens_is_the_callers_own_object(given: Any) -> None:
 
 @EACH
 @pytest.mark.parametrize(
-    "given", ["/nothink", " /think /nothink\n", ["/nothink"], [TextContent("/nothink")], ["/nothink", " "]]
+    "given",
+    [
+        "/nothink",
+        " /think /nothink\n",
+        ["/nothink"],
+        [TextContent("/nothink")],
+        ["/nothink", " "],
+        ["/nothink", m.CachePoint()],
+        [" ", m.CachePoint(), "/nothink"],
+    ],
 )
 def test_a_prompt_of_nothing_else_is_refused_before_any_request(entry: str, given: Any) -> None:
     """There is nothing to ask a model."""
@@ -209,6 +218,18 @@ def test_an_earlier_prompt_goes_out_without_its_tokens(entry: str) -> None:
 
     assert lines(script.requests[0])[:6:2] == ["< fix it", "< `/think`", "< UserPromptPart"]
     assert lines(result.all_messages)[0] == "< fix it /nothink"
+
+
+@EACH
+def test_a_cache_point_leaves_with_the_text_it_stands_behind(entry: str) -> None:
+    """Providers refuse one that has nothing in front of it; behind what stays it stays."""
+    script, point = Script("done"), m.CachePoint()
+    history = [*asked(["/clear", point, "fix it"]), *asked(["fix it", "/clear", point]), *asked(["/clear", point])]
+
+    run_through(entry, agent_with(script), "now", message_history=history)
+
+    parts: Any = [message.parts[0] for message in script.requests[0][:6:2]]
+    assert [part.content for part in parts] == [["fix it"], ["fix it", point], "`/clear`"]
 
 
 def asked(prompt: str | list[Any]) -> list[m.ModelMessage]:
