@@ -36,7 +36,14 @@ def made() -> dict[str, str]:
     return readme.made()
 
 
-@pytest.mark.parametrize("part", [*readme.FIRST, *(f"{name} output" for name in readme.FIRST), "demo"])
+@pytest.mark.parametrize(
+    "part",
+    [
+        *readme.FIRST,
+        *(f"{name} output" for name in (*readme.FIRST, *readme.OTHERS)),
+        *("demo", "inspect", "inspect in part"),
+    ],
+)
 def test_what_a_program_makes_is_what_is_shown(part: str, made: dict[str, str]) -> None:
     """`make record`, or `python -m readme` with tests/support on the path, writes these parts anew."""
     assert readme.shown(TEXT)[part] == made[part]
