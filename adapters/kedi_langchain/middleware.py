@@ -179,7 +179,7 @@ class HistoryMiddleware(AgentMiddleware[AgentState[Any], Any]):
             front=len(front),
             tools=tuple(request.tools),
             tails=tails,
-            record=begin_record(self._recorder, info, run, run_in(request.state)),
+            record=begin_record(self._recorder, info, run),
         )
         prompt = None if last else self._hook.newest(thread)
         return ModelStep(request, edited, run, prompt)

@@ -24,19 +24,16 @@ from kedi_langchain.editing import EditedRequest
 
 
 def begin_record(
-    recorder: Recorder | None, info: RequestInfo, turn: AgentRun | ConversationCall | None, run: str | None = None
+    recorder: Recorder | None, info: RequestInfo, turn: AgentRun | ConversationCall | None
 ) -> RequestRecord | None:
-    """Begin the record of a request, if anybody keeps records; `turn` is the turn it is a part of.
-
-    `run` names its run where the host has not.
-    """
+    """Begin the record of a request, if anybody keeps records; `turn` is the turn it is a part of."""
     if recorder is None:
         return None
     record = recorder.begin(
         model_id=info.model_id,
         request_index=info.request_index,
-        run_id=info.run_id or run,
-        conversation_id=info.conversation_id if turn is None else turn.turn.state.session_id,
+        run_id=info.run_id,
+        conversation_id=info.conversation_id,
     )
     record.lane = None if turn is None else turn.lane_note
     return record

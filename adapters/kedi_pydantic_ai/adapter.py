@@ -47,7 +47,7 @@ from kedi_compile.session import RunSession, begin_assembly
 from kedi_pydantic_ai import lists
 from kedi_pydantic_ai.assembly import RunTails, assemble, put_assembled
 from kedi_pydantic_ai.boundary import run_marks, shift, step_marks
-from kedi_pydantic_ai.continuation import serving_models, without_old_state
+from kedi_pydantic_ai.continuation import serving_names, without_old_state
 from kedi_pydantic_ai.conversation import ConversationRun
 from kedi_pydantic_ai.dialect import DIALECT
 from kedi_pydantic_ai.origins import PartOrigins
@@ -316,12 +316,12 @@ class PydanticAdapter(AbstractCapability[AgentDepsT], Generic[AgentDepsT]):
         self._step.response = None
         if not self.is_active:
             return request_context
-        names = tuple(model.model_name for model in serving_models(request_context.model))
         if (staged := self._step.staged) is not None:
             self._step.validated = completed(staged.messages, request_context.messages, self._step.snapshot)
-            self._session.check_binding(staged, names)
+            self._session.check_binding(staged, serving_names(request_context.model))
             self._drop_old_state(request_context)
         if (assembled := self._step.assembled) is not None and self._step.info is not None:
+            names = serving_names(request_context.model)
             self._session.check_fallback(request_context.messages, self._step.info, names)
             put_assembled(request_context, assembled, self._tails)
             self._step.validated = self._tails.put(self._step.validated, assembled.tails)

@@ -71,6 +71,11 @@ def _own_settings(model: Model) -> Iterable[ModelSettings]:
     return (one.settings for one in serving_models(model) if one.settings)
 
 
+def serving_names(model: Model) -> tuple[str, ...]:
+    """Return the names of all models that may serve a request given to `model`, its own first."""
+    return tuple(one.model_name for one in serving_models(model))
+
+
 def serving_models(model: Model) -> list[Model]:
     """Return every model that may serve a request given to `model`, itself first."""
     if isinstance(model, FallbackModel):

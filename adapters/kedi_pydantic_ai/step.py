@@ -16,7 +16,7 @@ from kedi_compile.dump.recording import RequestRecord
 from kedi_compile.history.context import RequestInfo
 from kedi_compile.history.flow import Staged
 from kedi_pydantic_ai import lists
-from kedi_pydantic_ai.continuation import serving_models
+from kedi_pydantic_ai.continuation import serving_names
 
 
 class Step:
@@ -44,7 +44,7 @@ def request_info(ctx: RunContext[Any], model: Model) -> RequestInfo:
         request_index=ctx.run_step,
         run_id=ctx.run_id,
         source_location=location if isinstance(location, str) else None,
-        model_names=tuple(one.model_name for one in serving_models(model)),
+        model_names=serving_names(model),
         conversation_id=ctx.conversation_id,
         context=ctx.deps,
     )
